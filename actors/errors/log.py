@@ -1,0 +1,87 @@
+"""What the log refuses."""
+
+from actors.errors.base import UsageError
+
+
+class UnknownEventTypeError(UsageError):
+    """The word is not in the vocabulary; register it, or mark a stored event ``ignorable``.
+
+    Source: S-10, S-123, D-140, K-34.
+    """
+
+    code = "SESSION_UNKNOWN_EVENT_TYPE"
+
+    def __init__(self, type: str) -> None:  # noqa: A002 - the wire word
+        super().__init__(type)
+        self.type = type
+
+    def __str__(self) -> str:
+        return f"unknown event type {self.type!r}: register it with Vocabulary.register() first"
+
+
+class EventDataError(UsageError):
+    """The data is not plain, lossless JSON.
+
+    Source: S-31, S-32, D-10, D-11.
+    """
+
+    code = "SESSION_EVENT_DATA_INVALID"
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(path, why)
+        self.path, self.why = path, why
+
+    def __str__(self) -> str:
+        return f"{self.path} is not JSON: {self.why}"
+
+
+class OverBudgetError(UsageError):
+    """A message or a call's arguments are over 1 MiB.
+
+    Source: K-4.
+    """
+
+    code = "SESSION_EVENT_OVER_BUDGET"
+    status_hint = 413
+
+    def __init__(self, path: str, size_bytes: int, limit_bytes: int) -> None:
+        super().__init__(path, size_bytes, limit_bytes)
+        self.path, self.size_bytes, self.limit_bytes = path, size_bytes, limit_bytes
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} has {self.size_bytes} bytes, {self.limit_bytes} are allowed: "
+            "put large content into an attachment"
+        )
+
+
+class SurfaceOpError(UsageError):
+    """The surface refuses the operation; ``rule`` is the reason word of the check that failed.
+
+    Source: S-80..S-92, D-30..D-49.
+    """
+
+    code = "SESSION_SURFACE_OP_INVALID"
+
+    def __init__(self, rule: str, detail: str = "") -> None:
+        super().__init__(rule, detail)
+        self.rule, self.detail = rule, detail
+
+    def __str__(self) -> str:
+        return f"surface operation refused ({self.rule}): {self.detail}"
+
+
+class ImportFormatError(UsageError):
+    """The file is not a log that can be read; ``rule`` says what failed.
+
+    Source: S-121, S-124.
+    """
+
+    code = "SESSION_IMPORT_BAD_FORMAT"
+
+    def __init__(self, rule: str, detail: str = "") -> None:
+        super().__init__(rule, detail)
+        self.rule, self.detail = rule, detail
+
+    def __str__(self) -> str:
+        return f"not a readable session log ({self.rule}): {self.detail}"

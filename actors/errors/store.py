@@ -1,0 +1,122 @@
+"""What a store can fail at."""
+
+from actors.errors.base import StoreError, UsageError
+
+
+class ConflictError(StoreError):
+    """Another writer owns the session or appended first; this writer must stop.
+
+    Source: P3, design 7.
+    """
+
+    code = "STORE_CONFLICT"
+    status_hint = 409
+
+    def __init__(self, session_id: str, expected: int, found: int) -> None:
+        super().__init__(session_id, expected, found)
+        self.session_id, self.expected, self.found = session_id, expected, found
+
+    def __str__(self) -> str:
+        return (
+            f"session {self.session_id!r} is at {self.found}, this writer expected {self.expected}: "
+            "it lost its ownership and must reload"
+        )
+
+
+class StoreOwnedError(StoreError):
+    """Another process owns the store."""
+
+    code = "STORE_OWNED"
+    retryable = True
+    status_hint = 409
+
+    def __init__(self, store: str, owner: str) -> None:
+        super().__init__(store, owner)
+        self.store, self.owner = store, owner
+
+    def __str__(self) -> str:
+        return f"{self.store} is owned by {self.owner}; stop it, or open with take_over=True"
+
+
+class StoreUnavailableError(StoreError):
+    """The store could not write or read now (disk full, locked, gone); nothing was written."""
+
+    code = "STORE_UNAVAILABLE"
+    retryable = True
+
+    def __init__(self, store: str, why: str) -> None:
+        super().__init__(store, why)
+        self.store, self.why = store, why
+
+    def __str__(self) -> str:
+        return f"{self.store}: {self.why}"
+
+
+class StoreCorruptError(StoreError):
+    """Stored rows of one session cannot be what was acknowledged; the others are unharmed.
+
+    Source: S-176.
+    """
+
+    code = "PERSIST_DATA_CORRUPT"
+
+    def __init__(self, session_id: str, why: str) -> None:
+        super().__init__(session_id, why)
+        self.session_id, self.why = session_id, why
+
+    def __str__(self) -> str:
+        return f"session {self.session_id!r} is damaged: {self.why}"
+
+
+class SchemaTooNewError(StoreError):
+    """A newer Greenroom wrote the store."""
+
+    code = "PERSIST_SCHEMA_TOO_NEW"
+
+    def __init__(self, store: str, found: int, known: int) -> None:
+        super().__init__(store, found, known)
+        self.store, self.found, self.known = store, found, known
+
+    def __str__(self) -> str:
+        return f"{self.store} has schema {self.found}, this version reads up to {self.known}: upgrade greenroom"
+
+
+class SchemaUnrecognizedError(StoreError):
+    """The file is a database, but not one of ours."""
+
+    code = "PERSIST_SCHEMA_UNRECOGNIZED"
+
+    def __init__(self, store: str) -> None:
+        super().__init__(store)
+        self.store = store
+
+    def __str__(self) -> str:
+        return f"{self.store} is not a greenroom store"
+
+
+class SessionNotFoundError(UsageError):
+    """No session of that id is stored."""
+
+    code = "SESSION_NOT_FOUND"
+    status_hint = 404
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(session_id)
+        self.session_id = session_id
+
+    def __str__(self) -> str:
+        return f"no session {self.session_id!r}: create it with engine.create(id=...)"
+
+
+class SessionExistsError(UsageError):
+    """The id is taken."""
+
+    code = "SESSION_ALREADY_EXISTS"
+    status_hint = 409
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(session_id)
+        self.session_id = session_id
+
+    def __str__(self) -> str:
+        return f"session {self.session_id!r} exists: use engine.session({self.session_id!r})"

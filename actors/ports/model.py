@@ -1,0 +1,128 @@
+"""The model: a request goes in, typed parts come out.
+
+A stream never raises for what the provider does: a failure is the final part :class:`Failed` (L-21).
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from typing import Literal, Protocol, TypeAlias
+
+import attrs
+
+from actors.json import JsonObject
+from actors.log.projection import ProjectedMessage
+
+StopReason: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted", "deferred"]
+RetryBucket: TypeAlias = Literal["transient", "overflow", "quota", "auth", "non-retryable"]
+
+
+@attrs.frozen
+class ToolSchema:
+    """A tool as the model sees it; ``parameters`` is a JSON schema of an object."""
+
+    name: str
+    description: str
+    parameters: JsonObject
+
+
+@attrs.frozen(kw_only=True)
+class ModelRequest:
+    """One request. Everything that reaches the model is in ``system``, ``messages`` and ``tools`` and can
+    be rebuilt from the log (P1); the other fields say what it is for.
+
+    ``purpose`` is ``turn`` for a step of a turn and ``summary`` for a compaction.
+    """
+
+    session_id: str
+    turn: int
+    step: int
+    attempt: int = 1
+    purpose: Literal["turn", "summary"] = "turn"
+    model: str
+    system: str | None = None
+    messages: tuple[ProjectedMessage, ...]
+    tools: tuple[ToolSchema, ...] = ()
+    config: JsonObject = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class TextDelta:
+    """A piece of visible text of the block ``index``."""
+
+    index: int
+    text: str
+
+
+@attrs.frozen
+class ThinkingDelta:
+    """A piece of reasoning of the block ``index``."""
+
+    index: int
+    text: str
+
+
+@attrs.frozen
+class ToolCallDelta:
+    """A piece of a tool call of the block ``index``: the id and name when first known, argument text as it comes."""
+
+    index: int
+    id: str | None = None
+    name: str | None = None
+    arguments: str = ""
+
+
+@attrs.frozen
+class BlockEnd:
+    """The block ``index`` is complete; ``block`` is authoritative over the deltas (D-275)."""
+
+    index: int
+    block: JsonObject
+
+
+@attrs.frozen
+class UsageReport:
+    """Token counts so far; the last one counts (D-277). Words as in S section 5: input, output, cacheRead, cacheWrite."""
+
+    usage: JsonObject
+
+
+@attrs.frozen
+class Finished:
+    """The stream ended as the provider meant it to."""
+
+    stop_reason: StopReason
+
+
+@attrs.frozen(kw_only=True)
+class Failed:
+    """The stream ended in a failure; ``bucket`` decides about a retry (L-90, L-91)."""
+
+    bucket: RetryBucket
+    code: str
+    message: str
+    retry_after_s: float | None = None
+
+
+Part: TypeAlias = (
+    TextDelta | ThinkingDelta | ToolCallDelta | BlockEnd | UsageReport | Finished | Failed
+)
+
+
+class Model(Protocol):
+    """Answers requests with streams of parts."""
+
+    @property
+    def name(self) -> str:
+        """``provider/model``, as it is written to the log."""
+        ...
+
+    def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Part]]:
+        """Open one stream; leaving the context closes the connection.
+
+        The iterator ends after :class:`Finished` or :class:`Failed`; one that ends without either broke
+        (S-14 of the scenarios).
+
+        Cancellation:
+            Leaving by cancellation closes the connection at once.
+        """
+        ...

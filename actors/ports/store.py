@@ -1,0 +1,145 @@
+"""The event store: where sessions are kept."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import attrs
+
+from actors.ids import SessionId
+from actors.log.events import Event
+
+
+@attrs.frozen
+class Lineage:
+    """A fork: the first ``cut`` events are read from ``source`` (which may itself be a fork).
+
+    Source: design 7, K-40.
+    """
+
+    source: SessionId
+    cut: int
+
+
+@attrs.frozen(kw_only=True)
+class SessionRecord:
+    """What is kept about a session beside its events.
+
+    ``parent`` is the session that owns it in the tree; ``lineage`` says where its first events come
+    from. ``origin`` is one of conversation, delegation, import, fork, trigger (S-108).
+    """
+
+    id: SessionId
+    created_ms: int
+    agent: str = "default"
+    title: str | None = None
+    parent: SessionId | None = None
+    origin: str = "conversation"
+    lineage: Lineage | None = None
+
+
+@attrs.frozen(kw_only=True)
+class SessionRow:
+    """A record with what changes: the number of its events (inherited ones included) and its last write."""
+
+    record: SessionRecord
+    length: int
+    updated_ms: int
+
+
+class EventStore(Protocol):
+    """Keeps the events of many sessions.
+
+    One engine owns a store at a time. ``epoch`` is what :meth:`claim` gave; every write is conditional
+    on it, so a writer that lost its ownership cannot write any more (P3).
+
+    Cancellation:
+        Every method is a checkpoint; if Cancelled is raised, nothing was written. A write that has
+        already been handed to the database is waited for.
+    """
+
+    async def claim(self, owner: str, *, take_over: bool = False) -> int:
+        """Become the owner and return the new epoch, higher than every one before.
+
+        Args:
+            owner: names this process for whoever finds the store owned.
+            take_over: take it from a live owner, which can then no longer write.
+
+        Raises:
+            StoreOwnedError: a live process owns the store and ``take_over`` is false.
+        """
+        ...
+
+    async def release(self, epoch: int) -> None:
+        """Give the ownership up; a stale epoch is ignored."""
+        ...
+
+    async def create(self, record: SessionRecord, events: Sequence[Event] = (), *, epoch: int) -> None:
+        """Store a new session with its first own events (seqs from ``lineage.cut``, or 0), all or nothing.
+
+        Raises:
+            SessionExistsError: the id is taken.
+            SessionNotFoundError: the lineage names a session that is not stored.
+            ConflictError: the epoch is stale.
+        """
+        ...
+
+    async def append(
+        self, session_id: SessionId, events: Sequence[Event], *, expected_seq: int, epoch: int
+    ) -> None:
+        """Append all of ``events`` (contiguous seqs from ``expected_seq``) or none; durable on return.
+
+        Appends of one session that are under way together are written in the order of the calls.
+
+        Raises:
+            ConflictError: the session is not at ``expected_seq``, or the epoch is stale.
+            SessionNotFoundError: there is no such session.
+            StoreUnavailableError: the disk is full or the database locked; nothing was written.
+        """
+        ...
+
+    async def read(
+        self, session_id: SessionId, start: int = 0, stop: int | None = None
+    ) -> Sequence[Event]:
+        """Return the events with start <= seq < stop in order, inherited ones read through the lineage.
+
+        Raises:
+            SessionNotFoundError: there is no such session.
+            StoreCorruptError: a row cannot be read, or a seq is missing.
+        """
+        ...
+
+    async def row(self, session_id: SessionId) -> SessionRow:
+        """Return the session's record and length.
+
+        Raises:
+            SessionNotFoundError: there is no such session.
+        """
+        ...
+
+    async def rows(
+        self, *, after: SessionId | None = None, limit: int = 100, parent: SessionId | None = None
+    ) -> Sequence[SessionRow]:
+        """Return up to ``limit`` sessions with an id above ``after``, in order of ids; with ``parent``, its children only."""
+        ...
+
+    async def rename(self, session_id: SessionId, title: str | None, *, epoch: int) -> None:
+        """Set or clear the title.
+
+        Raises:
+            SessionNotFoundError: there is no such session.
+            ConflictError: the epoch is stale.
+        """
+        ...
+
+    async def delete(self, session_id: SessionId, *, epoch: int) -> None:
+        """Remove the session for ever; what its forks still read stays readable for them alone.
+
+        Raises:
+            SessionNotFoundError: there is no such session.
+            ConflictError: the epoch is stale.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Finish what was handed over and close."""
+        ...

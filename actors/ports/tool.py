@@ -1,0 +1,75 @@
+"""Tools: what a model may ask for."""
+
+from collections.abc import Awaitable, Callable
+from typing import Literal, Protocol, TypeAlias
+
+import attrs
+import trio
+
+from actors.json import JsonObject, JsonValue
+from actors.ports.model import ToolSchema
+
+Effect: TypeAlias = Literal["read", "write", "exec"]
+
+
+@attrs.frozen(kw_only=True)
+class ToolOutput:
+    """What a tool returns: ``content`` is text or a list of content blocks, for the model.
+
+    ``meta`` belongs to the tool and never reaches the model (D-131).
+    """
+
+    content: str | list[JsonObject]
+    is_error: bool = False
+    meta: JsonValue = None
+    terminate: bool = False
+    """Ask to end the turn after this batch (L-39)."""
+
+
+@attrs.frozen(kw_only=True)
+class ToolContext:
+    """What a running call may know and do.
+
+    ``cancelled`` is set when the call should end; it then has the grace (5 s) before its scope is
+    cancelled (N-3). ``idempotency_key`` is the same whenever this very call is tried again (K-13).
+    """
+
+    session_id: str
+    call_id: str
+    idempotency_key: str
+    turn: int
+    step: int
+    cancelled: trio.Event
+    progress: Callable[[JsonValue], None]
+    """Show live progress; after the call settled it does nothing (L-37)."""
+    ask: Callable[[str], Awaitable[bool]]
+    """Put a question to whoever watches; False when it is refused, withdrawn or nobody can answer (P6)."""
+
+
+class Tool(Protocol):
+    """One tool."""
+
+    @property
+    def schema(self) -> ToolSchema:
+        """Name, description and parameters for the model."""
+        ...
+
+    @property
+    def effect(self) -> Effect:
+        """``read`` may run beside others and needs no approval; ``write`` and ``exec`` run alone (L-33, A-10)."""
+        ...
+
+    @property
+    def timeout_s(self) -> float | None:
+        """The budget of :meth:`call`; None for no limit of its own (L-46)."""
+        ...
+
+    async def call(self, arguments: JsonValue, context: ToolContext) -> ToolOutput:
+        """Run once. ``arguments`` is the parsed JSON, or the raw text when it was not JSON (D-134).
+
+        An exception becomes an error result that names its code or type (L-38).
+
+        Cancellation:
+            The scope is cancelled after the grace; a tool should end promptly.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""What is decided: pure functions over values, one rule a file."""

@@ -1,0 +1,1 @@
+"""Where the actors meet the world. The public door is ``runtime.open_engine``."""
