@@ -1,0 +1,32 @@
+"""What the pure decisions refuse."""
+
+from actors.errors.base import ModelError, UsageError
+
+
+class UnknownBlockError(ModelError):
+    """The stream left a block of an unknown type open, so it cannot be assembled.
+
+    Source: D-279.
+    """
+
+    code = "MODEL_BLOCK_UNKNOWN"
+
+    def __init__(self, index: int, kind: str) -> None:
+        super().__init__(index, kind)
+        self.index, self.kind = index, kind
+
+    def __str__(self) -> str:
+        return f"block {self.index} of the unknown type {self.kind!r} was never closed"
+
+
+class SettingError(UsageError):
+    """A setting is outside its domain; ``name`` says which one."""
+
+    code = "SETTING_INVALID"
+
+    def __init__(self, name: str, value: object, wanted: str) -> None:
+        super().__init__(name, value, wanted)
+        self.name, self.value, self.wanted = name, value, wanted
+
+    def __str__(self) -> str:
+        return f"{self.name} is {self.value!r}, it must be {self.wanted}"
