@@ -1,6 +1,6 @@
 """What the log refuses."""
 
-from actors.errors.base import UsageError
+from actors.errors.base import ExtensionError, UsageError
 
 
 class UnknownEventTypeError(UsageError):
@@ -85,3 +85,48 @@ class ImportFormatError(UsageError):
 
     def __str__(self) -> str:
         return f"not a readable session log ({self.rule}): {self.detail}"
+
+
+class CoreTypeForbiddenError(ExtensionError):
+    """The word belongs to the engine.
+
+    Source: S-55.
+    """
+
+    code = "SESSION_CORE_TYPE_FORBIDDEN"
+
+    def __init__(self, type: str) -> None:  # noqa: A002 - the wire word
+        super().__init__(type)
+        self.type = type
+
+    def __str__(self) -> str:
+        return f"{self.type!r} is a core event type: register a word of your own, such as 'my-extension/{self.type.rpartition('/')[2]}'"
+
+
+class EventTypeConflictError(ExtensionError):
+    """The word is taken.
+
+    Source: S-55, D-78.
+    """
+
+    code = "PLUGIN_EVENT_TYPE_CONFLICT"
+
+    def __init__(self, type: str, owner: str) -> None:  # noqa: A002 - the wire word
+        super().__init__(type, owner)
+        self.type, self.owner = type, owner
+
+    def __str__(self) -> str:
+        return f"event type {self.type!r} is already registered by {self.owner}"
+
+
+class VocabularySealedError(ExtensionError):
+    """The shared core vocabulary takes no words."""
+
+    code = "SESSION_VOCABULARY_SEALED"
+
+    def __init__(self, type: str) -> None:  # noqa: A002 - the wire word
+        super().__init__(type)
+        self.type = type
+
+    def __str__(self) -> str:
+        return f"{self.type!r} cannot be added to the shared core vocabulary: make one with Vocabulary() and register there"
