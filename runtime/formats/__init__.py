@@ -1,1 +1,1 @@
-"""TODO"""
+"""Session logs as files: readers that recognise their format, and writers."""
