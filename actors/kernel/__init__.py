@@ -1,1 +1,4 @@
-"""TODO"""
+"""Mailbox, reply, ref, actor, supervision and feed: trio machinery that knows no session.
+
+Source: design 5, design 6.
+"""

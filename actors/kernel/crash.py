@@ -1,0 +1,35 @@
+"""Which part of what came out of an actor is a crash."""
+
+import trio
+
+
+def split(error: BaseException) -> tuple[Exception | None, BaseException | None]:
+    """Return what of ``error`` is a crash, and what must go on to whoever owns the supervisor.
+
+    A nursery mixes what its tasks raise. Cancellation and the wish to end the program are not the
+    actor's own. With the latter everything goes on, so that nothing is lost from the last report.
+    """
+    if isinstance(error, Exception):
+        return _alone(error), None
+    if not isinstance(error, BaseExceptionGroup):
+        return None, error
+    crash, rest = error.split(Exception)
+    if rest is not None and rest.split(trio.Cancelled)[1] is not None:
+        return None, error
+    return (_alone(crash) if isinstance(crash, Exception) else None), rest
+
+
+def describe(error: Exception) -> str:
+    """Say in one line what went wrong first."""
+    cause: BaseException = error
+    while isinstance(cause, BaseExceptionGroup):
+        cause = cause.exceptions[0]
+    text = str(cause)
+    return f"{type(cause).__name__}: {text}" if text else type(cause).__name__
+
+
+def _alone(error: Exception) -> Exception:
+    """Take a single error out of the groups that nurseries put around it."""
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
