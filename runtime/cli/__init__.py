@@ -1,1 +1,1 @@
-"""TODO"""
+"""The command ``greenroom``: it speaks to the engine as any embedding program does."""

@@ -1,0 +1,47 @@
+"""How an error leaves the command: one line on stderr with its code, and an exit status."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, NoReturn
+
+import click
+
+from actors.errors import GreenroomError, UsageError
+
+FAILED: Final = 1
+"""Something went wrong, or a log is not as promised."""
+MISUSED: Final = 2
+"""The call must be changed; click says the same for wrong options."""
+INTERRUPTED: Final = 130
+"""Stopped in order by Ctrl-C; the number shells use for it."""
+
+
+@contextmanager
+def told_plainly() -> Iterator[None]:
+    """Leave the process with one line for an error of the tree, also for those that groups hold."""
+    try:
+        yield
+    except GreenroomError as error:
+        leave(error)
+    except BaseExceptionGroup as group:
+        ours = first_of_ours(group)
+        if ours is None:
+            raise
+        leave(ours)
+
+
+def leave(error: GreenroomError) -> NoReturn:
+    """Say what failed and end the command."""
+    click.echo(f"greenroom: {error} [{error.code}]", err=True)
+    raise SystemExit(MISUSED if isinstance(error, UsageError) else FAILED)
+
+
+def first_of_ours(group: BaseExceptionGroup[BaseException]) -> GreenroomError | None:
+    """Return the first error when nothing but errors of the tree is in the group."""
+    ours, rest = group.split(GreenroomError)
+    if ours is None or rest is not None:
+        return None
+    first: BaseException = ours
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    return first if isinstance(first, GreenroomError) else None
