@@ -30,3 +30,35 @@ class SettingError(UsageError):
 
     def __str__(self) -> str:
         return f"{self.name} is {self.value!r}, it must be {self.wanted}"
+
+
+class CompactionConfigError(SettingError):
+    """A compaction setting is outside its domain.
+
+    Source: S-155.
+    """
+
+    code = "COMPACTION_CONFIG_INVALID"
+
+
+class CompactionSeatError(UsageError):
+    """Another extension holds the seat; first come, first served.
+
+    Source: S-155.
+    """
+
+    code = "COMPACTION_CONFIG_TAKEN"
+    status_hint = 409
+
+    def __init__(self, seat: str, owner: str) -> None:
+        super().__init__(seat, owner)
+        self.seat, self.owner = seat, owner
+
+    def __str__(self) -> str:
+        return f"the compaction {self.seat} belongs to {self.owner!r}; it must release it first"
+
+
+class CompactionSummarizerError(CompactionSeatError):
+    """Another extension is the summariser."""
+
+    code = "COMPACTION_SUMMARIZER_TAKEN"
