@@ -57,6 +57,8 @@ class Block:
     kind: Kind
     kind_word: str
     pieces: list[str] = attrs.field(factory=list)
+    arguments: list[str] = attrs.field(factory=list)
+    """Argument text stands apart: visible text in a call's block never becomes an argument."""
     call_id: str | None = None
     call_name: str = ""
     closed: JsonObject | None = None
@@ -65,7 +67,7 @@ class Block:
     def text(self) -> str:
         """The visible text, reasoning or argument text."""
         if self.closed is None:
-            return "".join(self.pieces)
+            return "".join(self.arguments if self.kind == "call" else self.pieces)
         word = {"thinking": "thinking", "call": "arguments"}.get(self.kind, "text")
         return _text(self.closed.get(word))
 
@@ -131,7 +133,7 @@ class Assembly:
         block = self._open(index, CALL_BLOCK)
         block.call_id = id or block.call_id
         block.call_name = name or block.call_name
-        block.pieces.append(arguments)
+        block.arguments.append(arguments)
 
     def block_end(self, index: int, block: JsonObject) -> None:
         """Close the block ``index``; ``block`` overrules what the deltas said."""
