@@ -126,3 +126,16 @@ class PathSegmentError(UsageError):
 
     def __str__(self) -> str:
         return "an empty text cannot name a folder or a file"
+
+
+class EmptyRecordingError(UsageError):
+    """The log is readable, but no turn in it has a reply that could be replayed."""
+
+    code = "RECORDING_EMPTY"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"{self.name} holds no turn with a reply: there is nothing to replay"
