@@ -9,10 +9,8 @@ from typing import Final, Literal, TypeAlias
 import attrs
 
 from actors.rules.paths import inside, protected
-from actors.rules.policy import PolicyCall, PolicyTable
+from actors.rules.policy import NO_FENCE, AskPolicy, Fence, Mode, PolicyCall, PolicyTable
 
-Mode: TypeAlias = Literal["read-only", "workspace-write", "danger"]
-AskPolicy: TypeAlias = Literal["ask", "never"]
 AnswerWord: TypeAlias = Literal["approve", "reject", "cancel", "always", "unavailable"]
 Word: TypeAlias = Literal["pending", "answered", "cancelled", "unavailable", "expired"]
 Source: TypeAlias = Literal[
@@ -33,21 +31,6 @@ MODES: Final[tuple[Mode, ...]] = ("read-only", "workspace-write", "danger")
 
 
 @attrs.frozen(kw_only=True)
-class Fence:
-    """What the host enforces by itself, below the gate.
-
-    With ``enforced`` the host refuses writes outside ``roots``, and all of them in read-only mode; the
-    gate then lets such calls pass on to it (A-10). Without, the gate blocks them.
-    """
-
-    enforced: bool = False
-    roots: tuple[str, ...] = ()
-    """Canonical folders that may be written."""
-    data_roots: tuple[str, ...] = ()
-    """The engine's own data, which no call may write."""
-
-
-@attrs.frozen(kw_only=True)
 class Verdict:
     """``reason`` is what ``gate/decision`` keeps (L-48)."""
 
@@ -58,7 +41,7 @@ class Verdict:
 
 
 def judge(
-    call: PolicyCall, table: PolicyTable, mode: Mode, fence: Fence = Fence(), now_ms: float = 0
+    call: PolicyCall, table: PolicyTable, mode: Mode, fence: Fence = NO_FENCE, now_ms: float = 0
 ) -> Verdict:
     """Return the verdict on a call; the first check that decides counts.
 
