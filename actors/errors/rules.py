@@ -62,3 +62,51 @@ class CompactionSummarizerError(CompactionSeatError):
     """Another extension is the summariser."""
 
     code = "COMPACTION_SUMMARIZER_TAKEN"
+
+
+class ThinkingLevelError(UsageError):
+    """The level is none of the known ones.
+
+    Source: L-150.
+    """
+
+    code = "THINKING_LEVEL_INVALID"
+
+    def __init__(self, level: object) -> None:
+        super().__init__(level)
+        self.level = level
+
+    def __str__(self) -> str:
+        return f"{self.level!r} is no thinking level: use off, minimal, low, medium, high, xhigh or max"
+
+
+class SandboxModeError(UsageError):
+    """The mode is none of the known ones.
+
+    Source: L-151.
+    """
+
+    code = "SANDBOX_MODE_INVALID"
+
+    def __init__(self, mode: object) -> None:
+        super().__init__(mode)
+        self.mode = mode
+
+    def __str__(self) -> str:
+        return f"{self.mode!r} is no sandbox mode: use read-only, workspace-write or danger"
+
+
+class EscalationError(UsageError):
+    """One call asks for more than its mode in a way that cannot be asked about.
+
+    Source: L-152.
+    """
+
+    code = "SANDBOX_ESCALATION_INVALID"
+
+    def __init__(self, target: str, why: str) -> None:
+        super().__init__(target, why)
+        self.target, self.why = target, why
+
+    def __str__(self) -> str:
+        return f"escalation to {self.target!r} refused: {self.why}"
