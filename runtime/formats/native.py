@@ -4,7 +4,7 @@ Shape of the header: ``{format, version, length, id, createdAt, agent, title?, p
 imported?}``. ``length`` counts the events, so that a file which lost its end is noticed. ``words`` are
 types beyond the core vocabulary. ``imported`` is the header of the file that the session came from.
 
-Shape of an event: ``{seq, time, type, data, surfaceOp?, sourceEventSeqs?, ignorable?}``.
+An event is written as :mod:`actors.log.wire` says.
 
 Source: design 3.
 """
@@ -16,11 +16,16 @@ import attrs
 import orjson
 
 from actors.errors.format import DamagedLogError, LogTooLargeError, NewerFormatError
-from actors.errors.log import EventDataError, UnknownEventTypeError
+from actors.errors.log import (
+    EventDataError,
+    ImportFormatError,
+    SurfaceOpError,
+    UnknownEventTypeError,
+)
 from actors.json import JsonObject, JsonValue
-from actors.log.codec import encode
 from actors.log.core_words import CORE_WORDS
-from actors.log.events import Event, Hide, Replace, SurfaceOp
+from actors.log.events import Event
+from actors.log.wire import event_from_wire, event_to_line
 from actors.ports.store import Lineage
 from runtime.formats.lines import Line, parse_object
 from runtime.formats.readlog import FileFacts, Note, Origin, Profile, ReadLog
@@ -29,8 +34,6 @@ FORMAT: Final = "greenroom/session"
 VERSION: Final = 1
 
 _CORE: Final = frozenset(word.type for word in CORE_WORDS)
-_KEYS: Final = {"seq", "time", "type", "data", "surfaceOp", "sourceEventSeqs", "ignorable"}
-_MAX_INT: Final = 2**53 - 1
 
 
 def read_native(lines: Iterator[Line], max_events: int) -> ReadLog:
@@ -97,25 +100,7 @@ def native_lines(
     }
     yield orjson.dumps({key: value for key, value in said.items() if value is not None}) + b"\n"
     for event in kept:
-        yield event_line(event)
-
-
-def event_line(event: Event) -> bytes:
-    """Return the line of one event, line feed included."""
-    head = orjson.dumps({"seq": event.seq, "time": event.time_ms, "type": event.type})
-    tail: JsonObject = {}
-    if event.op is not None:
-        tail["surfaceOp"] = {
-            "op": "replace" if isinstance(event.op, Replace) else "hide",
-            "startSeq": event.op.start_seq,
-            "endSeq": event.op.end_seq,
-        }
-    if event.sources is not None:
-        tail["sourceEventSeqs"] = list(event.sources)
-    if event.ignorable:
-        tail["ignorable"] = True
-    rest = b"," + orjson.dumps(tail)[1:] if tail else b"}"
-    return head[:-1] + b',"data":' + event.body + rest + b"\n"
+        yield event_to_line(event) + b"\n"
 
 
 def _header(header: JsonObject, line: int) -> tuple[Origin, int | None, frozenset[str], Profile]:
@@ -154,45 +139,15 @@ def _lineage(value: JsonValue, line: int) -> Lineage | None:
 
 
 def _event(raw: JsonObject, seq: int, line: int, words: frozenset[str]) -> Event:
-    word, time, ignorable = raw.get("type"), raw.get("time"), raw.get("ignorable", False)
-    if not isinstance(word, str) or "data" not in raw or raw.keys() - _KEYS:
-        raise DamagedLogError("envelope-invalid", line, f"its keys are {', '.join(raw)}")
-    if not _is_int(raw.get("seq")) or raw["seq"] != seq:
-        raise DamagedLogError("seq-break", line, f"expected seq {seq}")
-    if not isinstance(time, int) or isinstance(time, bool) or abs(time) > _MAX_INT:
-        raise DamagedLogError("envelope-invalid", line, "time is an integer")
-    if "ignorable" in raw and ignorable is not True:
-        raise DamagedLogError("envelope-invalid", line, "ignorable is true or absent")
-    if word not in _CORE and word not in words and ignorable is not True:
-        raise UnknownEventTypeError(word)
     try:
-        body = encode(raw["data"])
+        event = event_from_wire(raw, seq=seq)
+    except (ImportFormatError, SurfaceOpError) as error:
+        raise DamagedLogError(error.rule, line, error.detail) from None
     except EventDataError as error:
         raise DamagedLogError("event-data", line, str(error)) from None
-    return Event(seq, time, word, body, _op(raw, line), _sources(raw, line), ignorable is True)
-
-
-def _op(raw: JsonObject, line: int) -> SurfaceOp | None:
-    if "surfaceOp" not in raw:
-        return None
-    op = raw["surfaceOp"]
-    if isinstance(op, dict) and op.keys() == {"op", "startSeq", "endSeq"}:
-        start, end = op["startSeq"], op["endSeq"]
-        if isinstance(start, int) and isinstance(end, int) and _is_seq(start) and _is_seq(end):
-            if op["op"] == "replace":
-                return Replace(start, end)
-            if op["op"] == "hide":
-                return Hide(start, end)
-    raise DamagedLogError("surface-op-invalid", line, "replace or hide, with startSeq and endSeq")
-
-
-def _sources(raw: JsonObject, line: int) -> tuple[int, ...] | None:
-    if "sourceEventSeqs" not in raw:
-        return None
-    sources = raw["sourceEventSeqs"]
-    if not isinstance(sources, list) or not all(map(_is_seq, sources)):
-        raise DamagedLogError("sources-shape", line, "sourceEventSeqs is a list of seqs")
-    return tuple(seq for seq in sources if isinstance(seq, int))
+    if event.type not in _CORE and event.type not in words and not event.ignorable:
+        raise UnknownEventTypeError(event.type)
+    return event
 
 
 def _text(header: JsonObject, key: str, line: int) -> str | None:
@@ -207,11 +162,3 @@ def _number(header: JsonObject, key: str, line: int) -> int | None:
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         raise DamagedLogError("header-invalid", line, f"{key} is a number")
     return value
-
-
-def _is_int(value: JsonValue) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_seq(value: JsonValue) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_INT
