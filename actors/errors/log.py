@@ -130,3 +130,35 @@ class VocabularySealedError(ExtensionError):
 
     def __str__(self) -> str:
         return f"{self.type!r} cannot be added to the shared core vocabulary: make one with Vocabulary() and register there"
+
+
+class RoleExistsError(ExtensionError):
+    """The message role is taken.
+
+    Source: S-58.
+    """
+
+    code = "AGENT_ROLE_EXISTS"
+
+    def __init__(self, role: str) -> None:
+        super().__init__(role)
+        self.role = role
+
+    def __str__(self) -> str:
+        return f'message role "{self.role}" exists: choose another name under your own prefix'
+
+
+class RoleInvalidError(ExtensionError):
+    """The name of the message role has another form.
+
+    Source: S-58.
+    """
+
+    code = "AGENT_ROLE_INVALID"
+
+    def __init__(self, role: str) -> None:
+        super().__init__(role)
+        self.role = role
+
+    def __str__(self) -> str:
+        return f'message role "{self.role}" must be two words of a-z 0-9 - with a slash between them, such as "memory/recall"'

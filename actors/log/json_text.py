@@ -58,13 +58,25 @@ def json_units(value: object) -> int:
     return units(json_text(value))
 
 
+def paired(text: str) -> str:
+    """Return ``text`` with adjoining halves of a surrogate pair as the one character they mean."""
+    if _is_clean(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def without_surrogates(text: str) -> str:
+    """Return ``text`` with each unpaired surrogate as U+FFFD; call :func:`paired` first."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
 def _is_clean(text: str) -> bool:
     return text.isascii() or _SURROGATE.search(text) is None
 
 
 def _escaped(text: str) -> str:
-    paired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", encode_basestring(paired))
+    escaped = encode_basestring(paired(text))
+    return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", escaped)
 
 
 def _spelled(value: object) -> str:

@@ -4,6 +4,92 @@ Each entry looks at what a vector holds and computes the answer that the rule as
 with that one. The first entry that applies counts.
 """
 
-from tests.conformance.answers import Overrule
+from typing import Any
 
-OVERRULED: tuple[Overrule, ...] = ()
+from tests.conformance.answers import Output, Overrule, Vector
+from tests.conformance.expected_budget import (
+    CONTENT_BYTES,
+    IMAGE_MARKER,
+    ROOM_FOR_A_MARKER,
+    cut_blocks,
+    cut_data,
+    size_of_block,
+)
+from tests.conformance.values import holds_anywhere
+
+MAX_DEPTH = 200
+LEGGED_WORDS = {"user/message", "assistant/message", "tool/result", "tool/call"}
+
+
+def _blocks_cut_wrongly(vector: Vector) -> bool:
+    """The reference went over the budget, lost what stood behind an image, or left no marker."""
+    blocks, limit = vector.input["content"], vector.input.get("budget", CONTENT_BYTES)
+    if not isinstance(blocks, list) or sum(map(size_of_block, blocks)) <= limit:
+        return False
+    kept = vector.raw["output"]["content"]
+    marked = any("…[truncated " in block.get(block["type"], "") for block in kept)
+    over = sum(map(size_of_block, kept)) > limit >= ROOM_FOR_A_MARKER
+    return over or not marked or any(block.get("text") == IMAGE_MARKER for block in kept)
+
+
+def _blocks_cut_rightly(vector: Vector) -> Output:
+    blocks = cut_blocks(vector.input["content"], vector.input.get("budget", CONTENT_BYTES))
+    return Output({"content": blocks, "unchanged": False})
+
+
+def _became_text(vector: Vector) -> bool:
+    kind = vector.raw["output"]["dataKind"]
+    data = vector.input["data"]
+    return vector.input["type"] not in LEGGED_WORDS and isinstance(data, dict) and kind == "string"
+
+
+def _too_deep(vector: Vector) -> bool:
+    return holds_anywhere(vector.input["value"], lambda _, depth: depth > MAX_DEPTH)
+
+
+def _half_a_pair(vector: Vector) -> bool:
+    return holds_anywhere(
+        vector.input["value"],
+        lambda value, _: isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value),
+    )
+
+
+ADDED_WORDS: tuple[tuple[str, str], ...] = (
+    ("system/message", "surface"),
+    ("developer/message", "surface"),
+    ("assistant/attempt", "log-only"),
+    ("request/context", "snapshot"),
+    ("agent/inbox/spliced", "log-only"),
+    ("child/started", "log-only"),
+    ("child/ended", "log-only"),
+    ("session/closed", "log-only"),
+    ("session/reopened", "log-only"),
+    ("session/title", "log-only"),
+)
+
+
+def _catalog_with_added_words(vector: Vector) -> Output:
+    added: list[dict[str, Any]] = [
+        {"type": word, "category": category, "owner": "session", "tier": "stable"}
+        for word, category in ADDED_WORDS
+    ]
+    return Output([*vector.raw["output"], *added])
+
+
+def _a_word_like_any_other(vector: Vector) -> Output:
+    return Output({"kind": "user", "raw": vector.input["source"], "treatedAsUser": True})
+
+
+OVERRULED: tuple[Overrule, ...] = (
+    Overrule("S-50", {"truncateContent"}, _blocks_cut_wrongly, _blocks_cut_rightly),
+    Overrule("S-52a", {"applyBudget"}, _became_text, lambda v: Output(cut_data(v.input["data"]))),
+    Overrule("K-36 depth", {"json_value"}, _too_deep, lambda _: Output({"ok": False})),
+    Overrule("K-36 surrogate", {"json_value"}, _half_a_pair, lambda _: Output({"ok": False})),
+    Overrule(
+        "S-57",
+        {"parseEventSource"},
+        lambda v: v.quirk == "prototype-lookup",
+        _a_word_like_any_other,
+    ),
+    Overrule("design 3", {"eventCatalog"}, lambda _: True, _catalog_with_added_words),
+)

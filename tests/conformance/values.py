@@ -62,18 +62,15 @@ def _described(value: dict[str, Any]) -> Any:
 
 
 def find_inexpressible(value: Any) -> str | None:
-    """Return the kind of the first value in it that Python cannot express."""
-    if isinstance(value, Inexpressible):
-        return value.kind
-    todo, seen = [value], set()
-    while todo:
-        item = todo.pop()
-        if isinstance(item, Inexpressible):
-            return item.kind
-        if isinstance(item, dict | list) and id(item) not in seen:
-            seen.add(id(item))
-            todo.extend(item.values() if isinstance(item, dict) else item)
-    return None
+    """Return the kind of a value in it that Python cannot express."""
+    found: list[str] = []
+
+    def is_it(node: Any, _: int) -> bool:
+        if isinstance(node, Inexpressible):
+            found.append(node.kind)
+        return bool(found)
+
+    return found[0] if holds_anywhere(value, is_it) else None
 
 
 def _cycle_object() -> dict[str, Any]:
@@ -167,3 +164,18 @@ SURFACE_KINDS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "accessor": lambda _: Inexpressible("a computed property"),
     "accessor_bad": lambda _: Inexpressible("a computed property"),
 }
+
+
+def holds_anywhere(value: Any, is_it: Callable[[Any, int], bool]) -> bool:
+    """Return whether ``is_it(node, depth)`` holds anywhere in a value; a container is one deeper than its parent."""
+    todo, seen = [(value, 1)], set()
+    while todo:
+        node, depth = todo.pop()
+        is_container = isinstance(node, dict | list)
+        if is_it(node, depth if is_container else 0):
+            return True
+        if is_container and id(node) not in seen:
+            seen.add(id(node))
+            children = [*node, *node.values()] if isinstance(node, dict) else node
+            todo.extend((child, depth + 1) for child in children)
+    return False
