@@ -1,0 +1,196 @@
+"""What a log amounts to: the surface, what is open, and the last word on everything that has one.
+
+Source: P2, design 3, K-40.
+"""
+
+from collections.abc import Container, Mapping, Sequence
+
+import attrs
+
+from actors.json import JsonObject, JsonValue
+from actors.log.calls import OpenCall
+from actors.log.envelope_gate import check_envelope
+from actors.log.events import Hide, Replace
+from actors.log.hide_gate import check_hide
+from actors.log.project import message_of, messages_of, node_units, piece_units
+from actors.log.projection import Messages, ProjectedMessage, Projection
+from actors.log.projection_step import handler_of
+from actors.log.replace_gate import check_replace
+from actors.log.state import OpenAsk, State
+
+
+@attrs.frozen
+class Fold:
+    """The folded state of a log, read only. It follows the log; what it hands out does not."""
+
+    _state: State
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The seqs of the surface in order."""
+        if self._state.nodes is None:
+            self._state.nodes = tuple([node.seq for node in self._state.surface])
+        return self._state.nodes
+
+    @property
+    def replace_generation(self) -> int:
+        """How many replacements and hides there were (D-60, K-31)."""
+        return self._state.replacements
+
+    @property
+    def content_generation(self) -> int:
+        """The same with message projections (D-60)."""
+        return self._state.replacements + self._state.changes
+
+    @property
+    def hidden(self) -> tuple[tuple[int, int], ...]:
+        """The closed intervals of seqs that hides took, disjoint and ascending."""
+        return self._state.hidden.intervals()
+
+    @property
+    def system_head(self) -> int | None:
+        """The seq of the system message at position 0 (D-44)."""
+        head = self._state.surface.first()
+        return head.seq if head is not None and head.type == "system/message" else None
+
+    @property
+    def open_turn(self) -> int | None:
+        """The number of the open turn."""
+        return self._state.open_turns[-1].number if self._state.open_turns else None
+
+    @property
+    def open_step(self) -> int | None:
+        """The number of the open step of an imported log."""
+        return self._state.open_step
+
+    @property
+    def turns(self) -> int:
+        """The number of the last turn that started, 0 without one."""
+        return self._state.turns
+
+    @property
+    def last_turn_end(self) -> int:
+        """The seq of the last ``turn/end``, -1 without one (S-18)."""
+        return self._state.last_turn_end
+
+    @property
+    def open_calls(self) -> Mapping[str, OpenCall]:
+        """The calls without a result by id, in call order."""
+        return self._state.calls.by_id()
+
+    @property
+    def open_asks(self) -> Mapping[str, OpenAsk]:
+        """The asks that nobody decided, in the order in which they were put."""
+        return self._state.asks.copy()
+
+    @property
+    def open_compaction(self) -> int | None:
+        """The seq of the ``compaction/start`` that has no end."""
+        return self._state.open_compactions[-1] if self._state.open_compactions else None
+
+    @property
+    def call_ids(self) -> Container[str]:
+        """Every id that a call ever had (K-12)."""
+        return self._state.call_ids
+
+    @property
+    def dedupe(self) -> Mapping[str, int]:
+        """The seq of the user message that first carried a ``dedupeKey`` or ``id`` (H-21)."""
+        return self._state.dedupe
+
+    @property
+    def header(self) -> JsonObject | None:
+        """The data of the last ``request/header``; a copy."""
+        return self._data(self._state.header_seq)
+
+    @property
+    def context(self) -> JsonObject | None:
+        """The data of the last ``request/context``; a copy."""
+        return self._data(self._state.context_seq)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the session takes no input until it is reopened (K-22)."""
+        return self._state.closed
+
+    @property
+    def title(self) -> str | None:
+        """The last title."""
+        return self._state.title
+
+    @property
+    def projected_units(self) -> int:
+        """The size of the projection, the open reply included.
+
+        Units: UTF-16 code units of JSON text.
+
+        Raises:
+            SurfaceOpError: ``projection-missing`` (D-80).
+
+        Source: S-70, K-33.
+        """
+        self._check_projections()
+        state = self._state
+        sealed = sum(piece_units(piece, state.events) for piece in state.surface.pieces)
+        return sealed + sum(node_units(node, state.events) for node in state.surface.tail)
+
+    def units(self, seq: int) -> int:
+        """Return the size of one node's message, 0 when it is not on the surface."""
+        node = self._state.find(seq)
+        return 0 if node is None else node_units(node, self._state.events)
+
+    def projection(self) -> Projection:
+        """Return the visible messages; it costs what came since the last time (D-70).
+
+        Raises:
+            SurfaceOpError: ``projection-missing`` (D-80).
+        """
+        self._check_projections()
+        state = self._state
+        parts = [messages_of(piece, state.events) for piece in state.surface.pieces]
+        parts.append(_present([message_of(node, state.events) for node in state.surface.tail]))
+        return Projection(Messages(parts), state.events.next_seq)
+
+    def between(self, start_seq: int, end_seq: int) -> tuple[int, ...]:
+        """Return the nodes from one node to another in surface order, both included.
+
+        These are the sources that a replacement of the range needs (D-43); empty when one of the two is
+        not on the surface.
+        """
+        first, last = self._state.find(start_seq), self._state.find(end_seq)
+        if first is None or last is None:
+            return ()
+        return tuple([node.seq for node in self._state.surface.between(first.key, last.key)])
+
+    def check_hide(
+        self, event_type: str, data: JsonValue, op: Hide, sources: Sequence[int] | None = None
+    ) -> None:
+        """Check whether a live append of this hide would be accepted.
+
+        Raises:
+            SurfaceOpError: it would not; ``rule`` names the first check that failed.
+        """
+        check_hide(self._state, event_type, data, op, sources)
+
+    def check_replace(
+        self, event_type: str, data: JsonValue, op: Replace, sources: Sequence[int] | None = None
+    ) -> None:
+        """Check whether a live append of this replacement would be accepted.
+
+        Raises:
+            SurfaceOpError: it would not; ``rule`` names the first check that failed.
+        """
+        check_envelope(self._state, event_type, op, sources)
+        check_replace(self._state, event_type, data, op, sources)
+
+    def _data(self, seq: int) -> JsonObject | None:
+        data = self._state.events.at(seq).data() if seq >= 0 else None
+        return data if isinstance(data, dict) else None
+
+    def _check_projections(self) -> None:
+        for event_type in self._state.used_projections:
+            handler_of(self._state, event_type)
+
+
+def _present(messages: Sequence[ProjectedMessage | None]) -> tuple[ProjectedMessage, ...]:
+    return tuple([message for message in messages if message is not None])

@@ -1,0 +1,75 @@
+"""Where a session is forked when nobody says where, and what the child's own events begin with.
+
+Source: S-101, S-102 FIX, D-177..D-180, K-3, K-39.
+"""
+
+from typing import Final
+
+from actors.log.events import Draft
+from actors.log.recovery import closers
+from actors.log.state import State
+
+_STOPS: Final = frozenset(
+    (
+        "system/message",
+        "developer/message",
+        "user/message",
+        "assistant/message",
+        "tool/call",
+        "tool/result",
+        "turn/start",
+        "compaction/start",
+        "session/end-seed",
+    )
+)
+
+
+def fork_cut(state: State) -> int:
+    """Return the number of events up to the last closed turn, 0 when no turn was closed.
+
+    The log-only events and whole compaction brackets behind it are included.
+    """
+    if state.last_turn_end < 0:
+        return 0
+    seq = state.last_turn_end + 1
+    while seq < state.events.next_seq:
+        following = _behind_bracket(state, seq)
+        if following is None:
+            return seq
+        seq = following
+    return seq
+
+
+def _behind_bracket(state: State, seq: int) -> int | None:
+    """Return where to go on behind the event or the whole bracket at ``seq``, None when it stops there."""
+    word = state.events.at(seq).type
+    if word != "compaction/start":
+        return None if word in _STOPS else seq + 1
+    for inside in range(seq + 1, state.events.next_seq):
+        word = state.events.at(inside).type
+        if word == "compaction/end":
+            return inside + 1
+        if word in ("turn/start", "compaction/start"):
+            return None
+    return None
+
+
+def fork_closers(state: State) -> tuple[Draft, ...]:
+    """Return what follows the inherited events: the tagged marker, then what closes an open turn.
+
+    An ask that was open at the cut is another session's to answer; in the child it is withdrawn.
+    """
+    last = state.events.last()
+    time_ms = 0 if last is None else last.time_ms
+    marker = Draft("session/end-seed", {"inherited": True}, time_ms=time_ms)
+    withdrawn = [
+        Draft(
+            "approval/decided",
+            {"approvalId": name, "decision": "cancel", "source": "recovery"},
+            time_ms=time_ms,
+        )
+        for name in state.asks
+    ]
+    rest = closers(state, reason="forked", cause=None)
+    kept = [draft for draft in rest if draft.type != "compaction/end"]
+    return (marker, *withdrawn, *kept)

@@ -1,0 +1,230 @@
+"""The events of one session in memory, with their fold.
+
+Source: design 3, S-11, S-14, S-16, D-150.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import orjson
+
+from actors.errors.log import OverBudgetError, SurfaceOpError
+from actors.json import JsonValue
+from actors.log import fork, recovery
+from actors.log.codec import encode
+from actors.log.envelope_gate import check_envelope, check_known
+from actors.log.event_budget import MESSAGE_BYTES
+from actors.log.events import Draft, Event, Hide, Replace
+from actors.log.fold import Fold
+from actors.log.hide_gate import check_hide, check_hide_structure
+from actors.log.live_gate import check_live
+from actors.log.projection import Projection
+from actors.log.projection_step import commit, projected_contents
+from actors.log.projections import Projections
+from actors.log.replace_gate import check_replace
+from actors.log.state import State
+from actors.log.steps import apply, reads_data
+from actors.log.stored import StoredEvents
+from actors.log.vocabulary import CORE, Vocabulary
+
+
+class Log:
+    """The events of one session in memory with their fold. Pure: the time comes in.
+
+    Args:
+        vocabulary: the words that may be appended.
+        projections: the handlers of the words that it declares as message projections.
+        base_seq: the seq of the first event, above 0 for a window on the end of a log (D-52).
+    """
+
+    __slots__ = ("_fold", "_state")
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary = CORE,
+        *,
+        projections: Projections | None = None,
+        base_seq: int = 0,
+    ) -> None:
+        handlers = Projections() if projections is None else projections
+        self._hold(State(vocabulary, handlers, StoredEvents(base_seq)))
+
+    @classmethod
+    def load(
+        cls,
+        events: Iterable[Event],
+        vocabulary: Vocabulary = CORE,
+        *,
+        projections: Projections | None = None,
+        base_seq: int = 0,
+    ) -> "Log":
+        """Return the log of stored events.
+
+        Only what the fold rests on is checked, so that what another system accepted stays readable (K-30).
+
+        Raises:
+            SurfaceOpError: ``seq-gap``, or an operation that has no meaning on the surface it finds.
+            UnknownEventTypeError: a type is unknown and not marked ignorable (D-140).
+        """
+        log = cls(vocabulary, projections=projections, base_seq=base_seq)
+        for event in events:
+            _replay(log._state, event)
+        return log
+
+    def __len__(self) -> int:
+        """Return the number of events."""
+        return len(self._state.events)
+
+    @property
+    def fold(self) -> Fold:
+        """What the events amount to."""
+        return self._fold
+
+    def append(self, *drafts: Draft, time_ms: int) -> tuple[Event, ...]:
+        """Append all drafts or none and return their events.
+
+        Args:
+            drafts: what to append; a draft's own time wins over ``time_ms``.
+            time_ms: the time of day in milliseconds.
+
+        Raises:
+            UnknownEventTypeError: a type is not registered; looked at before everything else (K-34).
+            EventDataError: data is not plain JSON.
+            OverBudgetError: data is over 1 MiB (K-4).
+            SurfaceOpError: an event does not fit; ``rule`` names the check that failed.
+        """
+        for draft in drafts:
+            self._state.vocabulary.check(draft.type)
+        bodies = [_body(draft) for draft in drafts]
+        start = self._state.events.next_seq
+        try:
+            return tuple(
+                [
+                    _append(self._state, draft, body, time_ms)
+                    for draft, body in zip(drafts, bodies, strict=True)
+                ]
+            )
+        except BaseException:
+            if self._state.events.next_seq != start:
+                self._hold(_refolded(self._state, start))
+            raise
+
+    def events(self, start: int = 0, stop: int | None = None) -> Sequence[Event]:
+        """Return the events with start <= seq < stop, clipped to the log; a snapshot."""
+        return self._state.events.between(
+            start, self._state.events.next_seq if stop is None else stop
+        )
+
+    def event(self, seq: int) -> Event:
+        """Return one event.
+
+        Raises:
+            IndexError: it is not in the log.
+        """
+        return self._state.events.at(seq)
+
+    def projection(self) -> Projection:
+        """Return the visible messages; it costs what came since the last time (D-70)."""
+        return self._fold.projection()
+
+    def fork(self, cut: int) -> "Log":
+        """Return a log of the first ``cut`` events that goes its own way.
+
+        At the head it costs the tails, whatever the length; a cut behind the head is folded anew.
+
+        Raises:
+            SurfaceOpError: ``invalid-boundary``, the cut is not in 0 to the length.
+        """
+        return self._of(self._state_at(cut))
+
+    def fork_cut(self) -> int:
+        """Return the default boundary as a number of events (K-3, K-39)."""
+        return fork.fork_cut(self._state)
+
+    def fork_closers(self, cut: int) -> tuple[Draft, ...]:
+        """Return the first own events of a child of ``cut`` events.
+
+        They are the tagged marker and, if a turn is open there, closers with the reason ``forked``.
+
+        Raises:
+            SurfaceOpError: ``invalid-boundary``, the cut is not in 0 to the length.
+        """
+        return fork.fork_closers(self._state_at(cut))
+
+    def closers(
+        self, *, reason: str = "interrupted", cause: str | None = None
+    ) -> tuple[Draft, ...]:
+        """Return the drafts that close what is open; after they are appended there are none (S-115)."""
+        return recovery.closers(self._state, reason=reason, cause=cause)
+
+    @classmethod
+    def _of(cls, state: State) -> "Log":
+        log = cls.__new__(cls)
+        cls._hold(log, state)
+        return log
+
+    def _hold(self, state: State) -> None:
+        self._state = state
+        self._fold = Fold(state)
+
+    def _state_at(self, cut: int) -> State:
+        stop = self._state.events.base + cut
+        if not self._state.events.base <= stop <= self._state.events.next_seq:
+            raise SurfaceOpError("invalid-boundary", f"a cut lies in 0 to {len(self)}")
+        if stop == self._state.events.next_seq:
+            return self._state.fork()
+        return _refolded(self._state, stop)
+
+
+def _body(draft: Draft) -> bytes:
+    body = encode(draft.data)
+    if len(body) > MESSAGE_BYTES:
+        raise OverBudgetError("data", len(body), MESSAGE_BYTES)
+    return body
+
+
+def _append(state: State, draft: Draft, body: bytes, time_ms: int) -> Event:
+    op, sources = draft.op, draft.sources
+    if op is not None or sources is not None:
+        check_envelope(state, draft.type, op, sources)
+        if isinstance(op, Replace):
+            check_replace(state, draft.type, draft.data, op, sources)
+        elif isinstance(op, Hide):
+            check_hide(state, draft.type, draft.data, op, sources)
+    check_live(state, draft.type, draft.data, op)
+    time = time_ms if draft.time_ms is None else draft.time_ms
+    event = Event(state.events.next_seq, time, draft.type, body, op, sources, draft.ignorable)
+    _commit(state, event, draft.data)
+    return event
+
+
+def _replay(state: State, event: Event) -> None:
+    if event.seq != state.events.next_seq:
+        raise SurfaceOpError("seq-gap", f"{event.seq} stands where {state.events.next_seq} is due")
+    check_known(state, event.type, ignorable=event.ignorable)
+    data = orjson.loads(event.body) if reads_data(event.type) else None
+    if event.op is not None or event.sources is not None:
+        if state.vocabulary.knows(event.type):
+            check_envelope(state, event.type, event.op, event.sources)
+        if isinstance(event.op, Hide):
+            check_hide_structure(state, event.op, event.sources)
+        elif isinstance(event.op, Replace) and state.vocabulary.is_surface(event.type):
+            check_replace(state, event.type, data, event.op, event.sources, live=False)
+    _commit(state, event, data)
+
+
+def _commit(state: State, event: Event, data: JsonValue) -> None:
+    contents = (
+        projected_contents(state, event) if state.vocabulary.is_projection(event.type) else None
+    )
+    state.events.append(event)
+    apply(state, event, data)
+    if contents is not None:
+        commit(state, event.type, contents)
+
+
+def _refolded(state: State, stop: int) -> State:
+    """Return the state of the events below ``stop``."""
+    anew = State(state.vocabulary, state.projections, StoredEvents(state.events.base))
+    for event in state.events.between(state.events.base, stop):
+        _replay(anew, event)
+    return anew
