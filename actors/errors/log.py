@@ -162,3 +162,36 @@ class RoleInvalidError(ExtensionError):
 
     def __str__(self) -> str:
         return f'message role "{self.role}" must be two words of a-z 0-9 - with a slash between them, such as "memory/recall"'
+
+
+class InboxSpliceError(UsageError):
+    """A queue record does not fit the lists it changes.
+
+    Source: D-200.
+    """
+
+    code = "SESSION_INBOX_SPLICE_INVALID"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"the queue record does not fit: {self.why}"
+
+
+class DuplicateInputError(UsageError):
+    """A message of that id waits already.
+
+    Source: D-202.
+    """
+
+    code = "SESSION_INPUT_DUPLICATE"
+    status_hint = 409
+
+    def __init__(self, message_id: str) -> None:
+        super().__init__(message_id)
+        self.message_id = message_id
+
+    def __str__(self) -> str:
+        return f"an input with the id {self.message_id!r} waits already: take another id"
