@@ -12,6 +12,8 @@ from actors.log.calls import OpenCall
 from actors.log.envelope_gate import check_envelope
 from actors.log.events import Hide, Replace
 from actors.log.hide_gate import check_hide
+from actors.log.inbox import Inbox
+from actors.log.inbox import Inbox
 from actors.log.project import message_of, messages_of, node_units, piece_units
 from actors.log.projection import Messages, ProjectedMessage, Projection
 from actors.log.projection_step import handler_of
@@ -74,6 +76,16 @@ class Fold:
         return self._state.last_turn_end
 
     @property
+    def first_turn_end(self) -> int:
+        """The seq of the first ``turn/end``, -1 without one (S-145)."""
+        return self._state.first_turn_end
+
+    @property
+    def inbox(self) -> Inbox:
+        """The waiting input of this session (D-200)."""
+        return self._state.inbox
+
+    @property
     def open_calls(self) -> Mapping[str, OpenCall]:
         """The calls without a result by id, in call order."""
         return self._state.calls.by_id()
@@ -97,6 +109,11 @@ class Fold:
     def dedupe(self) -> Mapping[str, int]:
         """The seq of the user message that first carried a ``dedupeKey`` or ``id`` (H-21)."""
         return self._state.dedupe
+
+    @property
+    def inbox(self) -> Inbox:
+        """The input that waits, of this session's own events (D-184, D-200)."""
+        return self._state.inbox
 
     @property
     def header(self) -> JsonObject | None:

@@ -10,6 +10,8 @@ import attrs
 from actors.json import JsonValue
 from actors.log.calls import OpenCalls
 from actors.log.hidden import Hidden
+from actors.log.inbox import Inbox
+from actors.log.inbox import Inbox
 from actors.log.moves import Moves
 from actors.log.names import Names
 from actors.log.projections import Projections
@@ -50,6 +52,7 @@ class State:
     calls: OpenCalls = attrs.field(factory=OpenCalls)
     call_ids: Names = attrs.field(factory=Names)
     dedupe: Names = attrs.field(factory=Names)
+    inbox: Inbox = Inbox()
     asks: dict[str, OpenAsk] = attrs.field(factory=dict)
     ask_ids: Names = attrs.field(factory=Names)
     open_turns: tuple[OpenTurn, ...] = ()
@@ -73,6 +76,9 @@ class State:
     looking at the two borders of a range is not enough to see whether it cuts one."""
     nodes: tuple[int, ...] | None = None
     """The seqs of the nodes, when they were asked for since the surface last changed."""
+    inbox: Inbox = Inbox()
+    """The waiting input of this session; what an ancestor left waiting is not inherited (D-184)."""
+    first_turn_end: int = -1
 
     def find(self, seq: int) -> Node | None:
         """Return the node named by the event ``seq``."""
@@ -92,6 +98,7 @@ class State:
             self.calls.fork(),
             self.call_ids.fork(cut),
             self.dedupe.fork(cut),
+            self.inbox,
             self.asks.copy(),
             self.ask_ids.fork(cut),
             self.open_turns,
@@ -109,4 +116,6 @@ class State:
             self.used_projections,
             self.scattered,
             self.nodes,
+            self.inbox,
+            self.first_turn_end,
         )

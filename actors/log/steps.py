@@ -8,9 +8,13 @@ from typing import Final, TypeAlias
 
 import attrs
 
+from actors.errors.log import InboxSpliceError
+from actors.errors.log import DuplicateInputError, InboxSpliceError, SurfaceOpError
 from actors.json import JsonObject, JsonValue
 from actors.log.calls import Call, OpenCall
 from actors.log.events import Event, Hide, Replace
+from actors.log.inbox import Inbox
+from actors.log.inbox import Inbox
 from actors.log.pairs import cuts_pair
 from actors.log.project import inline_calls
 from actors.log.state import OpenAsk, OpenTurn, State
@@ -20,7 +24,12 @@ Step: TypeAlias = Callable[[State, Event, JsonObject], None]
 
 
 def apply(state: State, event: Event, data: JsonValue) -> None:
-    """Fold one event that the gates let through; ``data`` is its decoded data and is not kept."""
+    """Fold one event that the gates let through; ``data`` is its decoded data and is not kept.
+
+    Raises:
+        InboxSpliceError: a queue record does not fit the lists, and nothing changed.
+        DuplicateInputError: it queues a message that waits already, and nothing changed.
+    """
     step = STEPS.get(event.type)
     if step is not None:
         step(state, event, data if isinstance(data, dict) else {})
@@ -164,6 +173,8 @@ def _turn_start(state: State, event: Event, data: JsonObject) -> None:
 def _turn_end(state: State, event: Event, _data: JsonObject) -> None:
     state.open_turns = state.open_turns[:-1]
     state.last_turn_end = event.seq
+    if state.first_turn_end < 0:
+        state.first_turn_end = event.seq
     state.open_step = None
     state.open_node = -1
 
@@ -232,6 +243,26 @@ def _end_seed(state: State, _event: Event, data: JsonObject) -> None:
     """A tagged marker starts the events of a fork: queue and brackets before it are another life's (D-176, D-184)."""
     if data.get("inherited") is True:
         state.open_compactions = ()
+        state.inbox = Inbox()
+
+
+def _inbox_spliced(state: State, event: Event, data: JsonObject) -> None:
+    """Change the lists. A stored record that does not fit makes the log unreadable, and names itself."""
+    try:
+        state.inbox = state.inbox.after(data)
+    except (InboxSpliceError, DuplicateInputError) as misfit:
+        raise SurfaceOpError("invalid-splice", f"event {event.seq}: {misfit}") from misfit
+        state.inbox = Inbox()
+
+
+def _spliced(state: State, event: Event, _data: JsonObject) -> None:
+    """A window starts in the middle of the lists, so it does not fold them."""
+    if state.events.base:
+        return
+    try:
+        state.inbox = state.inbox.after(event.data())
+    except InboxSpliceError as error:
+        raise InboxSpliceError(f"{error.why} (event {event.seq})") from None
 
 
 def _hide(state: State, event: Event, op: Hide) -> None:
@@ -269,4 +300,6 @@ STEPS: Final[dict[str, Step]] = {
     "session/reopened": _reopened,
     "session/title": _title,
     "session/end-seed": _end_seed,
+    "agent/inbox/spliced": _spliced,
+    "agent/inbox/spliced": _inbox_spliced,
 }
