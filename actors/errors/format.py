@@ -27,6 +27,7 @@ class NewerFormatError(UsageError):
     """
 
     code = "SESSION_FORMAT_NEWER"
+    rule = "format-newer"
 
     def __init__(self, format: str, found: str, known: int) -> None:  # noqa: A002 - the wire word
         super().__init__(format, found, known)
@@ -123,6 +124,7 @@ class PathSegmentError(UsageError):
     """
 
     code = "PATH_SEGMENT_EMPTY"
+    rule = "empty-segment"
 
     def __str__(self) -> str:
         return "an empty text cannot name a folder or a file"

@@ -36,7 +36,8 @@ _CALL_KEYS: Final = {"turn", "step", "index", "id", "dt", "args"}
 
 def is_row(value: JsonObject) -> bool:
     """Say whether the line is a packed row."""
-    return value.get("type") in ROW_TYPES
+    word = value.get("type")
+    return isinstance(word, str) and word in ROW_TYPES
 
 
 def decode_row(row: JsonObject, line: int = 0) -> list[JsonObject]:
@@ -143,7 +144,7 @@ def _delta(event: JsonObject) -> _Delta | None:
     if not isinstance(data, dict) or set(data) != {"turn", "step", "chunk"}:
         return None
     chunk = data["chunk"]
-    if not isinstance(chunk, dict) or chunk.get("type") not in _ROW_TYPES:
+    if not isinstance(chunk, dict) or str(chunk.get("type")) not in _ROW_TYPES:
         return None
     calls = chunk["type"] == "tool-call-delta"
     keys = {"type", "index", "id", "argumentsDelta"} if calls else {"type", "index", "text"}

@@ -113,7 +113,7 @@ def _header(header: JsonObject, line: int) -> tuple[Origin, int | None, frozense
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise DamagedLogError("header-words", line, "words is a list of types")
     profile = header.get("profile", "native")
-    if profile not in {"native", "dsh"}:
+    if profile not in ("native", "dsh"):
         raise DamagedLogError("header-profile", line, "profile is native or dsh")
     origin = Origin(
         id=_text(header, "id", line),
