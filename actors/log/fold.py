@@ -13,7 +13,6 @@ from actors.log.envelope_gate import check_envelope
 from actors.log.events import Hide, Replace
 from actors.log.hide_gate import check_hide
 from actors.log.inbox import Inbox
-from actors.log.inbox import Inbox
 from actors.log.project import message_of, messages_of, node_units, piece_units
 from actors.log.projection import Messages, ProjectedMessage, Projection
 from actors.log.projection_step import handler_of
@@ -79,11 +78,6 @@ class Fold:
     def first_turn_end(self) -> int:
         """The seq of the first ``turn/end``, -1 without one (S-145)."""
         return self._state.first_turn_end
-
-    @property
-    def inbox(self) -> Inbox:
-        """The waiting input of this session (D-200)."""
-        return self._state.inbox
 
     @property
     def open_calls(self) -> Mapping[str, OpenCall]:

@@ -64,6 +64,7 @@ class Log:
         Raises:
             SurfaceOpError: ``seq-gap``, or an operation that has no meaning on the surface it finds.
             UnknownEventTypeError: a type is unknown and not marked ignorable (D-140).
+            InboxSpliceError: a queue record does not fit the lists.
         """
         log = cls(vocabulary, projections=projections, base_seq=base_seq)
         for event in events:
@@ -91,6 +92,8 @@ class Log:
             EventDataError: data is not plain JSON.
             OverBudgetError: data is over 1 MiB (K-4).
             SurfaceOpError: an event does not fit; ``rule`` names the check that failed.
+            InboxSpliceError: a queue record does not fit the lists.
+            DuplicateInputError: it queues a message that waits already.
         """
         for draft in drafts:
             self._state.vocabulary.check(draft.type)
@@ -216,8 +219,8 @@ def _commit(state: State, event: Event, data: JsonValue) -> None:
     contents = (
         projected_contents(state, event) if state.vocabulary.is_projection(event.type) else None
     )
-    state.events.append(event)
     apply(state, event, data)
+    state.events.append(event)
     if contents is not None:
         commit(state, event.type, contents)
 

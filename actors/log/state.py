@@ -11,7 +11,6 @@ from actors.json import JsonValue
 from actors.log.calls import OpenCalls
 from actors.log.hidden import Hidden
 from actors.log.inbox import Inbox
-from actors.log.inbox import Inbox
 from actors.log.moves import Moves
 from actors.log.names import Names
 from actors.log.projections import Projections
@@ -52,7 +51,7 @@ class State:
     calls: OpenCalls = attrs.field(factory=OpenCalls)
     call_ids: Names = attrs.field(factory=Names)
     dedupe: Names = attrs.field(factory=Names)
-    inbox: Inbox = Inbox()
+    inbox: Inbox = attrs.field(factory=Inbox)
     asks: dict[str, OpenAsk] = attrs.field(factory=dict)
     ask_ids: Names = attrs.field(factory=Names)
     open_turns: tuple[OpenTurn, ...] = ()
@@ -62,6 +61,7 @@ class State:
     open_node: int = -1
     """Key of the assistant node that still takes calls; it is the last node (S-61, S-65 FIX)."""
     turns: int = 0
+    first_turn_end: int = -1
     last_turn_end: int = -1
     header_seq: int = -1
     context_seq: int = -1
@@ -76,9 +76,6 @@ class State:
     looking at the two borders of a range is not enough to see whether it cuts one."""
     nodes: tuple[int, ...] | None = None
     """The seqs of the nodes, when they were asked for since the surface last changed."""
-    inbox: Inbox = Inbox()
-    """The waiting input of this session; what an ancestor left waiting is not inherited (D-184)."""
-    first_turn_end: int = -1
 
     def find(self, seq: int) -> Node | None:
         """Return the node named by the event ``seq``."""
@@ -106,6 +103,7 @@ class State:
             self.open_compactions,
             self.open_node,
             self.turns,
+            self.first_turn_end,
             self.last_turn_end,
             self.header_seq,
             self.context_seq,
@@ -116,6 +114,4 @@ class State:
             self.used_projections,
             self.scattered,
             self.nodes,
-            self.inbox,
-            self.first_turn_end,
         )

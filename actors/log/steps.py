@@ -9,11 +9,9 @@ from typing import Final, TypeAlias
 import attrs
 
 from actors.errors.log import InboxSpliceError
-from actors.errors.log import DuplicateInputError, InboxSpliceError, SurfaceOpError
 from actors.json import JsonObject, JsonValue
 from actors.log.calls import Call, OpenCall
 from actors.log.events import Event, Hide, Replace
-from actors.log.inbox import Inbox
 from actors.log.inbox import Inbox
 from actors.log.pairs import cuts_pair
 from actors.log.project import inline_calls
@@ -246,15 +244,6 @@ def _end_seed(state: State, _event: Event, data: JsonObject) -> None:
         state.inbox = Inbox()
 
 
-def _inbox_spliced(state: State, event: Event, data: JsonObject) -> None:
-    """Change the lists. A stored record that does not fit makes the log unreadable, and names itself."""
-    try:
-        state.inbox = state.inbox.after(data)
-    except (InboxSpliceError, DuplicateInputError) as misfit:
-        raise SurfaceOpError("invalid-splice", f"event {event.seq}: {misfit}") from misfit
-        state.inbox = Inbox()
-
-
 def _spliced(state: State, event: Event, _data: JsonObject) -> None:
     """A window starts in the middle of the lists, so it does not fold them."""
     if state.events.base:
@@ -301,5 +290,4 @@ STEPS: Final[dict[str, Step]] = {
     "session/title": _title,
     "session/end-seed": _end_seed,
     "agent/inbox/spliced": _spliced,
-    "agent/inbox/spliced": _inbox_spliced,
 }
