@@ -1,6 +1,6 @@
 """What the log refuses."""
 
-from actors.errors.base import ExtensionError, UsageError
+from actors.errors.base import DeniedError, ExtensionError, UsageError
 
 
 class UnknownEventTypeError(UsageError):
@@ -195,3 +195,21 @@ class DuplicateInputError(UsageError):
 
     def __str__(self) -> str:
         return f"an input with the id {self.message_id!r} waits already: take another id"
+
+
+class SpawnRateLimitError(DeniedError):
+    """Too many sessions were imported or forked in a short time.
+
+    Source: S-125, K-6.
+    """
+
+    code = "SESSION_SPAWN_RATE_LIMIT"
+    retryable = True
+    status_hint = 429
+
+    def __init__(self, limit: int, period_ms: int) -> None:
+        super().__init__(limit, period_ms)
+        self.limit, self.period_ms = limit, period_ms
+
+    def __str__(self) -> str:
+        return f"at most {self.limit} sessions may be created in {self.period_ms} ms: try again later"

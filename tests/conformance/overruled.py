@@ -6,7 +6,7 @@ with that one. The first entry that applies counts.
 
 from typing import Any
 
-from tests.conformance.answers import Output, Overrule, Vector
+from tests.conformance.answers import Failure, Output, Overrule, Vector
 from tests.conformance.expected_budget import (
     CONTENT_BYTES,
     IMAGE_MARKER,
@@ -90,6 +90,18 @@ OVERRULED: tuple[Overrule, ...] = (
         {"parseEventSource"},
         lambda v: v.quirk == "prototype-lookup",
         _a_word_like_any_other,
+    ),
+    Overrule(
+        "S-126",
+        {"parseImport"},
+        lambda v: v.quirk == "infinity-from-json",
+        lambda _: Failure("SESSION_EVENT_DATA_INVALID", path="data"),
+    ),
+    Overrule(
+        "S-126",
+        {"runImportGates"},
+        lambda v: v.quirk == "import-skips-surface-op",
+        lambda _: Failure("SESSION_SURFACE_OP_INVALID"),
     ),
     Overrule("design 3", {"eventCatalog"}, lambda _: True, _catalog_with_added_words),
 )
