@@ -21,6 +21,7 @@ from runtime.formats.readlog import FileFacts, Note, Origin, ReadLog
 
 _KEYS: Final = {"type", "seq", "time", "data", "ignorable", "surfaceOp", "sourceEventSeqs"}
 _PLACES: Final = frozenset(("seq", "time", "seq0", "time0"))
+_SOURCES: Final = "sourceEventSeqs"
 _MAX_INT: Final = 2**53 - 1
 _NATIVE: Final = frozenset(word.type for word in CORE_WORDS)
 
@@ -54,7 +55,7 @@ def read_dsh(lines: Iterator[Line], max_events: int) -> ReadLog:
         ),
         events=events,
         profile="dsh",
-        words=frozenset(e.type for e in events if not e.ignorable) - _NATIVE,
+        words=frozenset(e.type for e in events if is_known(e.type)) - _NATIVE,
         notes=tuple(notes),
         file=FileFacts(
             size_bytes=found.total_bytes,
@@ -104,7 +105,16 @@ def _event(found: Scan, line: int, raw: JsonObject) -> Event:
     except ShapeError as error:
         raise DamagedLogError(error.rule, line, error.detail) from None
     op, sources = _surface(found, line, word, raw)
+    if sources is not None and word == "assistant/message" and found.version == 0:
+        data, sources = _with_sources(line, data, sources), None
     return Event(_seq(raw), time, word, _body(line, data), op, sources, ignorable)
+
+
+def _with_sources(line: int, data: JsonValue, sources: tuple[int, ...]) -> JsonValue:
+    """Version 0 let a reply cite its chunks; natively it cites nothing, so they move into its data."""
+    if not isinstance(data, dict) or _SOURCES in data:
+        raise DamagedLogError("key-collision", line, f"assistant/message has {_SOURCES} twice")
+    return {**data, _SOURCES: list(sources)}
 
 
 def _seq(raw: JsonObject) -> int:
@@ -180,6 +190,8 @@ def _line(event: Event, version: int) -> JsonObject:
         line["ignorable"] = True
     if not is_known(event.type):
         return _unknown_line(event, line, data)
+    if event.type == "assistant/message" and isinstance(data, dict) and _SOURCES in data:
+        line[_SOURCES] = data.pop(_SOURCES)
     try:
         line["data"] = from_native(event.type, data, version)
     except ShapeError as error:

@@ -12,6 +12,7 @@ import orjson
 
 from actors.errors.format import DamagedLogError, LogTooLargeError
 from actors.json import JsonObject, JsonValue
+from actors.log.foreign import mend
 
 MIB: Final = 1024 * 1024
 BOM: Final = b"\xef\xbb\xbf"
@@ -128,11 +129,10 @@ def _parse_with_surrogates(line: Line, why: str) -> JsonValue:
 
     try:
         value = json.loads(line.text.decode("utf-8"), parse_constant=refuse)
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        repaired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        result: JsonValue = orjson.loads(repaired)
+        mended = mend(value)
     except (ValueError, RecursionError):
         raise DamagedLogError("line-json", line.number, why) from None
-    if repaired == text:
+    if not mended.places:
         raise DamagedLogError("line-json", line.number, why)
+    result: JsonValue = mended.value
     return result
