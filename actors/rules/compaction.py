@@ -3,6 +3,7 @@
 Source: S-140..S-159, D-302..D-304, K-15.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from math import ceil
@@ -146,13 +147,11 @@ def overflow_without_work(*, channel: bool, completed_since: bool) -> OverflowWo
 class PlanMessage:
     """One visible message, in the order of the surface.
 
-    ``key`` is its place: the seq of an append; a replacement has the key of the first message that it
-    covers, so keys rise along the surface. ``units`` are the JSON units of its projected form.
-    ``head`` marks the system prompt, ``summary`` the text of an earlier compaction.
+    ``units`` are the JSON units of its projected form. ``head`` marks the system prompt, ``summary``
+    the text of an earlier compaction.
     """
 
     seq: int
-    key: int
     units: int
     opens: tuple[str, ...] = ()
     """Ids of the calls in it."""
@@ -215,9 +214,13 @@ def plan_segment(
     return SegmentPlan(seqs=tuple(m.seq for m in chosen), units=sum(m.units for m in chosen))
 
 
-def _count(body: Sequence[PlanMessage], last_key: int) -> int:
-    """Return how many messages stand at or before the place ``last_key``."""
-    return next((i for i, m in enumerate(body) if m.key > last_key), len(body))
+def _count(body: Sequence[PlanMessage], last_seq: int) -> int:
+    """Return how many messages stand before the first one that was appended behind ``last_seq``.
+
+    A replacement has a higher seq than what follows it; it stands where what follows stands.
+    """
+    places = list(accumulate((m.seq for m in reversed(body)), min))[::-1]
+    return bisect_right(places, last_seq)
 
 
 def _held_cuts(body: Sequence[PlanMessage]) -> list[bool]:
