@@ -212,4 +212,22 @@ class SpawnRateLimitError(DeniedError):
         self.limit, self.period_ms = limit, period_ms
 
     def __str__(self) -> str:
-        return f"at most {self.limit} sessions may be created in {self.period_ms} ms: try again later"
+        return (
+            f"at most {self.limit} sessions may be created in {self.period_ms} ms: try again later"
+        )
+
+
+class RequestHeaderError(UsageError):
+    """A request header is not in its one form; ``rule`` says which part.
+
+    Source: D-91..D-93, D-99.
+    """
+
+    code = "SESSION_REQUEST_HEADER_INVALID"
+
+    def __init__(self, rule: str, detail: str = "") -> None:
+        super().__init__(rule, detail)
+        self.rule, self.detail = rule, detail
+
+    def __str__(self) -> str:
+        return f"request header refused ({self.rule}): {self.detail}"

@@ -79,8 +79,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def adapters():
+def loaded():
     return harness.load_adapters()
+
+
+@pytest.fixture(scope="session")
+def adapters(loaded):
+    return loaded[0]
 
 
 @pytest.fixture

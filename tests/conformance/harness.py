@@ -27,9 +27,7 @@ from tests.conformance.values import build, find_inexpressible
 
 HERE = Path(__file__).parent
 NO_ADAPTER = "no adapter"
-ELSEWHERE = {
-    "writeBehind": "a store's own write queue: tests/contracts asks the same of every store"
-}
+ELSEWHERE = {"writeBehind": "the write queue of a store"}
 """Operations of other parts, which have their own tests."""
 
 
@@ -58,20 +56,26 @@ def by_operation(vectors: Sequence[Vector]) -> Mapping[tuple[str, str], Sequence
     return {key: tuple(group) for key, group in groups}
 
 
-def load_adapters() -> dict[str, Adapter]:
-    """Return the adapters of all ``ops_*.py`` modules.
+def load_adapters() -> tuple[dict[str, Adapter], dict[str, Exception]]:
+    """Return the adapters of all ``ops_*.py`` modules, and the modules that cannot be loaded.
 
-    Raises:
-        ValueError: two modules answer the same operation.
+    The second is for a test of its own, so that one module under work does not hide what the others do.
     """
     adapters: dict[str, Adapter] = {}
+    broken: dict[str, Exception] = {}
     for file in sorted(HERE.glob("ops_*.py")):
-        module = import_module(f"tests.conformance.{file.stem}")
-        both = adapters.keys() & module.OPS.keys()
-        if both:
-            raise ValueError(f"{file.name} answers {sorted(both)} again")
-        adapters.update(module.OPS)
-    return adapters
+        try:
+            _take(adapters, import_module(f"tests.conformance.{file.stem}").OPS)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is reported by the test
+            broken[file.name] = error
+    return adapters, broken
+
+
+def _take(adapters: dict[str, Adapter], more: Mapping[str, Adapter]) -> None:
+    both = adapters.keys() & more.keys()
+    if both:
+        raise ValueError(f"another module answers {sorted(both)}")
+    adapters.update(more)
 
 
 def run_vector(

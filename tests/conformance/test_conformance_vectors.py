@@ -15,3 +15,7 @@ def test_vectors_are_answered_as_the_rules_say(vectors, adapters, strict, report
     missing = [outcome for outcome in outcomes if outcome.rule == harness.NO_ADAPTER]
     if missing and strict:
         pytest.fail(f"no adapter answers {missing[0].op}")
+
+
+def test_every_module_of_adapters_loads(loaded):
+    assert loaded[1] == {}
