@@ -13,6 +13,7 @@ from actors.log.envelope_gate import check_envelope
 from actors.log.events import Hide, Replace
 from actors.log.hide_gate import check_hide
 from actors.log.inbox import Inbox
+from actors.log.pairs import balanced_cuts
 from actors.log.project import message_of, messages_of, node_units, piece_units
 from actors.log.projection import Messages, ProjectedMessage, Projection
 from actors.log.projection_step import handler_of
@@ -172,6 +173,16 @@ class Fold:
         if first is None or last is None:
             return ()
         return tuple([node.seq for node in self._state.surface.between(first.key, last.key)])
+
+    def balanced_cuts(self) -> tuple[bool, ...]:
+        """Return for each place between nodes, both ends included, whether no call is open across it.
+
+        Raises:
+            SurfaceOpError: ``pairing-orphan-result``, a result stands without a call before it.
+
+        Source: D-302.
+        """
+        return balanced_cuts(self._state)
 
     def check_hide(
         self, event_type: str, data: JsonValue, op: Hide, sources: Sequence[int] | None = None

@@ -3,11 +3,15 @@
 Source: S-101, S-102 FIX, D-177..D-180, K-3, K-39.
 """
 
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from actors.log.events import Draft
 from actors.log.recovery import closers
+from actors.log.repair import repair_closers
 from actors.log.state import State
+
+Profile: TypeAlias = Literal["native", "dsh"]
+"""Whose rules close a log: ours and berry-agent's, or DSH's (K-37)."""
 
 _STOPS: Final = frozenset(
     (
@@ -54,7 +58,7 @@ def _behind_bracket(state: State, seq: int) -> int | None:
     return None
 
 
-def fork_closers(state: State) -> tuple[Draft, ...]:
+def fork_closers(state: State, profile: Profile) -> tuple[Draft, ...]:
     """Return what follows the inherited events: the tagged marker, then what closes an open turn.
 
     An ask that was open at the cut is another session's to answer; in the child it is withdrawn.
@@ -62,6 +66,9 @@ def fork_closers(state: State) -> tuple[Draft, ...]:
     last = state.events.last()
     time_ms = 0 if last is None else last.time_ms
     marker = Draft("session/end-seed", {"inherited": True}, time_ms=time_ms)
+    if profile == "dsh":
+        first_seq = state.events.next_seq + 1
+        return (marker, *repair_closers(state.events, reason="forked", first_seq=first_seq))
     withdrawn = [
         Draft(
             "approval/decided",

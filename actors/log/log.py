@@ -5,24 +5,16 @@ Source: design 3, S-11, S-14, S-16, D-150.
 
 from collections.abc import Iterable, Sequence
 
-import orjson
-
-from actors.errors.log import OverBudgetError, SurfaceOpError
-from actors.json import JsonValue
+from actors.errors.log import SurfaceOpError
 from actors.log import fork, recovery
-from actors.log.codec import encode
-from actors.log.envelope_gate import check_envelope, check_known
-from actors.log.event_budget import MESSAGE_BYTES
-from actors.log.events import Draft, Event, Hide, Replace
+from actors.log.commit import append_draft, encode_draft, refold, replay
+from actors.log.events import Draft, Event
 from actors.log.fold import Fold
-from actors.log.hide_gate import check_hide, check_hide_structure
-from actors.log.live_gate import check_live
+from actors.log.fork import Profile
 from actors.log.projection import Projection
-from actors.log.projection_step import commit, projected_contents
 from actors.log.projections import Projections
-from actors.log.replace_gate import check_replace
+from actors.log.repair import repair_closers
 from actors.log.state import State
-from actors.log.steps import apply, reads_data
 from actors.log.stored import StoredEvents
 from actors.log.vocabulary import CORE, Vocabulary
 
@@ -67,8 +59,7 @@ class Log:
             InboxSpliceError: a queue record does not fit the lists.
         """
         log = cls(vocabulary, projections=projections, base_seq=base_seq)
-        for event in events:
-            _replay(log._state, event)
+        log.replay(*events)
         return log
 
     def __len__(self) -> int:
@@ -97,25 +88,40 @@ class Log:
         """
         for draft in drafts:
             self._state.vocabulary.check(draft.type)
-        bodies = [_body(draft) for draft in drafts]
+        bodies = [encode_draft(draft) for draft in drafts]
         start = self._state.events.next_seq
         try:
             return tuple(
                 [
-                    _append(self._state, draft, body, time_ms)
+                    append_draft(self._state, draft, body, time_ms)
                     for draft, body in zip(drafts, bodies, strict=True)
                 ]
             )
         except BaseException:
             if self._state.events.next_seq != start:
-                self._hold(_refolded(self._state, start))
+                self._hold(refold(self._state, start))
             raise
+
+    def replay(self, *events: Event) -> None:
+        """Append stored events, as :meth:`load` does.
+
+        Raises:
+            SurfaceOpError: ``seq-gap``, or an operation that has no meaning on the surface it finds.
+            UnknownEventTypeError: a type is unknown and not marked ignorable (D-140).
+            InboxSpliceError: a queue record does not fit the lists.
+        """
+        for event in events:
+            replay(self._state, event)
 
     def events(self, start: int = 0, stop: int | None = None) -> Sequence[Event]:
         """Return the events with start <= seq < stop, clipped to the log; a snapshot."""
         return self._state.events.between(
             start, self._state.events.next_seq if stop is None else stop
         )
+
+    def events_of_type(self, event_type: str, start: int = 0) -> tuple[Event, ...]:
+        """Return the events of one type from ``start`` on (S-17)."""
+        return tuple([event for event in self.events(start) if event.type == event_type])
 
     def event(self, seq: int) -> Event:
         """Return one event.
@@ -143,7 +149,7 @@ class Log:
         """Return the default boundary as a number of events (K-3, K-39)."""
         return fork.fork_cut(self._state)
 
-    def fork_closers(self, cut: int) -> tuple[Draft, ...]:
+    def fork_closers(self, cut: int, *, profile: Profile = "native") -> tuple[Draft, ...]:
         """Return the first own events of a child of ``cut`` events.
 
         They are the tagged marker and, if a turn is open there, closers with the reason ``forked``.
@@ -151,12 +157,25 @@ class Log:
         Raises:
             SurfaceOpError: ``invalid-boundary``, the cut is not in 0 to the length.
         """
-        return fork.fork_closers(self._state_at(cut))
+        return fork.fork_closers(self._state_at(cut), profile)
 
     def closers(
-        self, *, reason: str = "interrupted", cause: str | None = None
+        self,
+        *,
+        reason: str = "interrupted",
+        cause: str | None = None,
+        profile: Profile = "native",
     ) -> tuple[Draft, ...]:
-        """Return the drafts that close what is open; after they are appended there are none (S-115)."""
+        """Return the drafts that close what is open; after they are appended there are none (S-115).
+
+        Args:
+            reason: why the turn ends.
+            cause: who or what ended it, kept in the log (D-206).
+            profile: whose rules decide what is open and what the evidence is (K-37).
+        """
+        if profile == "dsh":
+            events = self._state.events
+            return repair_closers(events, reason=reason, first_seq=events.next_seq)
         return recovery.closers(self._state, reason=reason, cause=cause)
 
     @classmethod
@@ -175,59 +194,4 @@ class Log:
             raise SurfaceOpError("invalid-boundary", f"a cut lies in 0 to {len(self)}")
         if stop == self._state.events.next_seq:
             return self._state.fork()
-        return _refolded(self._state, stop)
-
-
-def _body(draft: Draft) -> bytes:
-    body = encode(draft.data)
-    if len(body) > MESSAGE_BYTES:
-        raise OverBudgetError("data", len(body), MESSAGE_BYTES)
-    return body
-
-
-def _append(state: State, draft: Draft, body: bytes, time_ms: int) -> Event:
-    op, sources = draft.op, draft.sources
-    if op is not None or sources is not None:
-        check_envelope(state, draft.type, op, sources)
-        if isinstance(op, Replace):
-            check_replace(state, draft.type, draft.data, op, sources)
-        elif isinstance(op, Hide):
-            check_hide(state, draft.type, draft.data, op, sources)
-    check_live(state, draft.type, draft.data, op)
-    time = time_ms if draft.time_ms is None else draft.time_ms
-    event = Event(state.events.next_seq, time, draft.type, body, op, sources, draft.ignorable)
-    _commit(state, event, draft.data)
-    return event
-
-
-def _replay(state: State, event: Event) -> None:
-    if event.seq != state.events.next_seq:
-        raise SurfaceOpError("seq-gap", f"{event.seq} stands where {state.events.next_seq} is due")
-    check_known(state, event.type, ignorable=event.ignorable)
-    data = orjson.loads(event.body) if reads_data(event.type) else None
-    if event.op is not None or event.sources is not None:
-        if state.vocabulary.knows(event.type):
-            check_envelope(state, event.type, event.op, event.sources)
-        if isinstance(event.op, Hide):
-            check_hide_structure(state, event.op, event.sources)
-        elif isinstance(event.op, Replace) and state.vocabulary.is_surface(event.type):
-            check_replace(state, event.type, data, event.op, event.sources, live=False)
-    _commit(state, event, data)
-
-
-def _commit(state: State, event: Event, data: JsonValue) -> None:
-    contents = (
-        projected_contents(state, event) if state.vocabulary.is_projection(event.type) else None
-    )
-    apply(state, event, data)
-    state.events.append(event)
-    if contents is not None:
-        commit(state, event.type, contents)
-
-
-def _refolded(state: State, stop: int) -> State:
-    """Return the state of the events below ``stop``."""
-    anew = State(state.vocabulary, state.projections, StoredEvents(state.events.base))
-    for event in state.events.between(state.events.base, stop):
-        _replay(anew, event)
-    return anew
+        return refold(self._state, stop)

@@ -3,6 +3,7 @@
 Source: S-85, S-91, S-92 FIX, D-302, K-30, K-40.
 """
 
+from actors.errors.log import SurfaceOpError
 from actors.log.state import State
 
 
@@ -30,6 +31,21 @@ def cuts_group(state: State, start: int, end: int) -> bool:
         return True
     last = state.surface.before(end + 1)
     return last is not None and last.key >= start and any(call.seq > end for call in last.calls)
+
+
+def balanced_cuts(state: State) -> tuple[bool, ...]:
+    """Return for each place between nodes, both ends included, whether as many results as calls stand before it.
+
+    Raises:
+        SurfaceOpError: ``pairing-orphan-result``, more results than calls stand before a place (D-302).
+    """
+    open_calls, cuts = 0, [True]
+    for node in state.surface:
+        open_calls += len(node.calls) - (node.type == "tool/result")
+        if open_calls < 0:
+            raise SurfaceOpError("pairing-orphan-result", f"{node.seq} has no call before it")
+        cuts.append(open_calls == 0)
+    return tuple(cuts)
 
 
 def _cuts_scattered_pair(state: State, low: int, high: int) -> bool:
