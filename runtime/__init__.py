@@ -1,1 +1,56 @@
-"""Where the actors meet the world. The public door is ``runtime.open_engine``."""
+"""Where the actors meet the world: the public door for embedding.
+
+Everything named here is stable within a minor version; start at :func:`open_engine`.
+"""
+
+from actors.log.events import Draft, Event, Hide, Replace
+from actors.log.projection import Projection
+from actors.ports.tool import ToolContext, ToolOutput
+from actors.rules.policy import Policy, PolicyEntry, PolicyTable
+from actors.session.agent import Agent
+from actors.session.asks import Ask, AskOutcome
+from actors.session.compaction import CompactionOutcome
+from actors.session.limits import Limits
+from actors.session.live import CallProgress, CallStarted, StreamDelta
+from actors.session.messages import SessionInspection
+from actors.session.results import TurnResult
+from actors.session.stage import Interruption
+from runtime.engine.engine import Engine, Page
+from runtime.engine.feed import Feed
+from runtime.engine.opening import ASK, NEVER, open_engine
+from runtime.engine.session import Session
+from runtime.engine.turn import Turn
+from runtime.tools.functions import tool
+
+__all__ = [
+    "ASK",
+    "NEVER",
+    "Agent",
+    "Ask",
+    "AskOutcome",
+    "CallProgress",
+    "CallStarted",
+    "CompactionOutcome",
+    "Draft",
+    "Engine",
+    "Event",
+    "Feed",
+    "Hide",
+    "Interruption",
+    "Limits",
+    "Page",
+    "Policy",
+    "PolicyEntry",
+    "PolicyTable",
+    "Projection",
+    "Replace",
+    "Session",
+    "SessionInspection",
+    "StreamDelta",
+    "ToolContext",
+    "ToolOutput",
+    "Turn",
+    "TurnResult",
+    "open_engine",
+    "tool",
+]

@@ -213,3 +213,17 @@ class ResultTypeError(ModelError):
 
     def __str__(self) -> str:
         return f"the reply is no {self.wanted}: {self.why}"
+
+
+class InputUnknownError(UsageError):
+    """No input of that id was accepted in this session, or it was withdrawn."""
+
+    code = "SESSION_INPUT_UNKNOWN"
+    status_hint = 404
+
+    def __init__(self, message_id: str) -> None:
+        super().__init__(message_id)
+        self.message_id = message_id
+
+    def __str__(self) -> str:
+        return f"no input {self.message_id!r} was accepted in this session"

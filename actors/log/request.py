@@ -17,26 +17,11 @@ from actors.log.projection import (
 )
 
 
-@attrs.frozen
-class RequestHistory:
-    """``system`` is the prompt at the head; ``messages`` is what follows, paired and without empty replies."""
-
-    system: str | None
-    messages: tuple[ProjectedMessage, ...]
-
-
-def request_history(messages: Sequence[ProjectedMessage]) -> RequestHistory:
-    """Return what a request shows of the visible messages.
+def request_messages(messages: Sequence[ProjectedMessage]) -> tuple[ProjectedMessage, ...]:
+    """Return what a request shows of the visible messages; a system prompt at the head comes first.
 
     Source: K-30, K-33 (empty assistant nodes are left out), D-66.
     """
-    head = messages[0] if messages else None
-    system = content_text(head.content) if isinstance(head, SystemMessage) else None
-    rest = messages[1:] if isinstance(head, SystemMessage) else messages
-    return RequestHistory(system or None, _paired(rest))
-
-
-def _paired(messages: Sequence[ProjectedMessage]) -> tuple[ProjectedMessage, ...]:
     results = {m.tool_call_id for m in messages if isinstance(m, ToolResultMessage)}
     calls = {
         call.tool_call_id

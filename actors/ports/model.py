@@ -3,7 +3,7 @@
 A stream never raises for what the provider does: a failure is the final part :class:`Failed` (L-21).
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Literal, Protocol, TypeAlias
 
@@ -27,8 +27,11 @@ class ToolSchema:
 
 @attrs.frozen(kw_only=True)
 class ModelRequest:
-    """One request. Everything that reaches the model is in ``system``, ``messages`` and ``tools`` and can
-    be rebuilt from the log (P1); the other fields say what it is for.
+    """One request. Everything that reaches the model is in ``messages``, ``tools`` and ``config`` and can be
+    rebuilt from the log (P1); the other fields say what it is for.
+
+    ``messages`` begins with the system prompt when there is one; later system messages stand where they
+    were said.
 
     ``purpose`` is ``turn`` for a step of a turn and ``summary`` for a compaction.
     """
@@ -39,8 +42,7 @@ class ModelRequest:
     attempt: int = 1
     purpose: Literal["turn", "summary"] = "turn"
     model: str
-    system: str | None = None
-    messages: tuple[ProjectedMessage, ...]
+    messages: Sequence[ProjectedMessage]
     tools: tuple[ToolSchema, ...] = ()
     config: JsonObject = attrs.field(factory=dict)
 

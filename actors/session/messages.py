@@ -12,10 +12,10 @@ import attrs
 from actors.json import JsonValue
 from actors.log.events import SurfaceOp
 from actors.log.projection import Content
+from actors.session.asks import ClientWord
 
 When: TypeAlias = Literal["now", "next"]
 Scope: TypeAlias = Literal["turn", "session", "tree", "engine"]
-AnswerWord: TypeAlias = Literal["approve", "reject", "cancel", "always"]
 
 
 @attrs.frozen
@@ -72,7 +72,7 @@ class Answer:
     """Settle one ask; the first answer wins."""
 
     ask_id: str
-    answer: AnswerWord
+    answer: ClientWord
     by: str | None = None
 
 
@@ -98,6 +98,74 @@ class Reopen:
     """Undo :class:`Close`."""
 
 
-Message: TypeAlias = (
-    Append | Occlude | Fork | Prompt | Interrupt | Answer | Compact | Rename | Close | Reopen
-)
+Work: TypeAlias = Append | Occlude | Fork | Prompt | Answer | Compact | Rename | Close | Reopen
+"""What goes through the mailbox."""
+Message: TypeAlias = Work | Interrupt
+"""Everything that can be sent to a session; an interrupt needs no mailbox, so it waits for nothing."""
+
+
+@attrs.frozen
+class PromptReceipt:
+    """What a prompt became; durable when it is returned.
+
+    ``status`` is ``started`` (a turn runs with it), ``queued`` (it waits in one of the lists) or
+    ``duplicate`` (the id was accepted before with the same content; nothing was done again).
+    """
+
+    message_id: str
+    status: Literal["started", "queued", "duplicate"]
+    high_water: int
+    """The length of the log before the input was accepted."""
+
+    @property
+    def duplicate(self) -> bool:
+        """Whether it had been accepted before."""
+        return self.status == "duplicate"
+
+
+@attrs.frozen
+class ReadProjection:
+    """Read the visible messages, as of everything that is durable."""
+
+
+@attrs.frozen
+class ReadInspection:
+    """Read what the session is doing."""
+
+
+@attrs.frozen
+class AwaitResult:
+    """Wait for the end of the turn that takes the input ``message_id``."""
+
+    message_id: str
+
+
+Read: TypeAlias = ReadProjection | ReadInspection | AwaitResult
+"""Messages that change nothing."""
+
+
+SessionStatus: TypeAlias = Literal["idle", "running", "retrying", "closed"]
+
+
+@attrs.frozen(kw_only=True)
+class SessionInspection:
+    """A session at one moment.
+
+    ``state`` is idle, running, retrying or closed. ``open_asks`` are ids. ``stragglers`` counts tools that
+    still run although their calls were closed (K-21).
+    """
+
+    session_id: str
+    agent: str
+    title: str | None
+    state: SessionStatus
+    events: int
+    nodes: tuple[int, ...]
+    turns: int
+    open_turn: int | None
+    open_calls: tuple[str, ...]
+    open_asks: tuple[str, ...]
+    waiting: tuple[int, int]
+    """Inputs in the lists next-step and next-turn."""
+    stragglers: int
+    projected_units: int

@@ -1,0 +1,115 @@
+"""The session actor: one task that owns the log of its session and everything that changes it.
+
+It drains its mailbox, folds what came, writes it as one batch, and answers each sender. A turn runs
+in a child task, so the actor goes on answering.
+
+Source: design 5, N-1.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+import trio
+
+from actors.errors import GreenroomError
+from actors.ids import SessionId
+from actors.kernel.actor import Envelope
+from actors.kernel.mailbox import Mailbox
+from actors.session.desk import LATER, Desk
+from actors.session.messages import Read, Work
+from actors.session.state import SessionState
+
+Mail: TypeAlias = Envelope[Work | Read]
+Activate: TypeAlias = Callable[[SessionId], Awaitable[SessionState]]
+
+
+class SessionActor:
+    """Serves one session.
+
+    Args:
+        session_id: whose.
+        activate: loads the log, repairs and writes what a crash left open, and returns the state.
+        entered: told the desk when the session is live, and None when it has left.
+    """
+
+    def __init__(
+        self,
+        session_id: SessionId,
+        activate: Activate,
+        entered: Callable[[SessionId, Desk | None], None],
+    ) -> None:
+        self._id = session_id
+        self._activate = activate
+        self._entered = entered
+        self._attending = True
+        self._poked = False
+
+    async def run(self, mailbox: Mailbox[Mail], *, task_status: trio.TaskStatus[None]) -> None:
+        """Serve until idle and asked to leave.
+
+        Cancellation:
+            The running turn is ended as ``aborted``, cause ``disposed``, and written, under a bounded
+            shield; what cannot be written then is closed by recovery at the next activation.
+        """
+        session = await self._activate(self._id)
+        desk = Desk(session)
+        session.journal.wake = lambda: self._poke(mailbox)
+        try:
+            async with trio.open_nursery() as nursery:
+                session.own(nursery)
+                self._entered(self._id, desk)
+                task_status.started()
+                try:
+                    await self._serve(mailbox, desk)
+                finally:
+                    await self._settle(desk)
+                nursery.cancel_scope.cancel()
+        finally:
+            self._entered(self._id, None)
+
+    async def _serve(self, mailbox: Mailbox[Mail], desk: Desk) -> None:
+        while True:
+            self._attending = False
+            mail = await mailbox.take()
+            self._attending = True
+            if not mail and not self._poked and (mailbox.stopping or desk.idle):
+                return
+            self._poked = False
+            for envelope in mail:
+                _handle(desk, envelope)
+            await self._flush(desk)
+
+    async def _flush(self, desk: Desk) -> None:
+        journal = desk.session.journal
+        while journal.pending:
+            await journal.flush()
+        desk.flushed()
+
+    async def _settle(self, desk: Desk) -> None:
+        """End the running turn and write its end; bounded, because this may run while cancelled."""
+        journal = desk.session.journal
+        with trio.move_on_after(desk.session.services.limits.close_grace_s, shield=True):
+            desk.interrupt("disposed")
+            while journal.failure is None:
+                stirred = trio.Event()
+                journal.wake = stirred.set
+                await self._flush(desk)
+                if not desk.running:
+                    return
+                await stirred.wait()
+
+    def _poke(self, mailbox: Mailbox[Mail]) -> None:
+        """Something was posted by the turn: come and write it."""
+        if not self._attending and not self._poked:
+            self._poked = True
+            mailbox.nudge()
+
+
+def _handle(desk: Desk, envelope: Mail) -> None:
+    try:
+        answer = desk.handle(envelope.message, envelope.reply)
+    except GreenroomError as refused:
+        envelope.reply.fail(refused)
+        return
+    if answer is not LATER:
+        desk.session.journal.acknowledge(envelope.reply, answer)

@@ -1,0 +1,54 @@
+"""Who answers in a session: a model, its prompt, its tools and what they may do.
+
+The log holds the agent's name, never its code (K-27).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import attrs
+
+from actors.errors.session import AgentUnknownError
+from actors.json import JsonObject
+from actors.ports.model import Model
+from actors.ports.tool import Tool
+from actors.rules.policy import Policy
+from actors.rules.retry import RetryPolicy
+
+
+def _by_name(tools: Iterable[Tool]) -> Mapping[str, Tool]:
+    return {tool.schema.name: tool for tool in tools}
+
+
+@attrs.frozen(kw_only=True)
+class Agent:
+    """A named way to answer.
+
+    ``config`` goes to the model as it is (temperature, maxTokens, ...; D-92). Of two tools with one
+    name the later counts.
+    """
+
+    name: str = "default"
+    model: Model | None = None
+    system: str | None = None
+    tools: Mapping[str, Tool] = attrs.field(default=(), converter=_by_name)
+    policy: Policy = attrs.field(factory=Policy)
+    retry: RetryPolicy = attrs.field(factory=RetryPolicy)
+    config: JsonObject = attrs.field(factory=dict)
+
+
+class AgentBook:
+    """The agents that an engine was opened with, by name."""
+
+    def __init__(self, agents: Sequence[Agent]) -> None:
+        self._agents = {agent.name: agent for agent in agents}
+
+    def get(self, name: str) -> Agent:
+        """Return the agent of that name.
+
+        Raises:
+            AgentUnknownError: the engine does not have it.
+        """
+        agent = self._agents.get(name)
+        if agent is None:
+            raise AgentUnknownError(name)
+        return agent

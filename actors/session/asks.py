@@ -1,0 +1,259 @@
+"""The asks of all sessions: raised by a call, seen by whoever watches, settled once.
+
+An ask is settled by compare-and-set; the first answer wins and every later one is told who settled it
+(N-7). An ask that nobody can answer is refused at once (P6, K-18).
+"""
+
+from collections import OrderedDict
+from types import TracebackType
+from typing import Literal, Self, TypeAlias, get_args
+
+import attrs
+import trio
+
+from actors.errors.session import AnswerWordError, AskNotFoundError
+from actors.ids import AskId, CallId, SessionId
+from actors.json import JsonValue
+from actors.kernel.reply import Reply
+from actors.rules.approval import EXPIRED, NOBODY, AskState, Settlement, answered, withdrawn
+
+ClientWord: TypeAlias = Literal["approve", "reject", "cancel", "always"]
+"""What may be answered; ``unavailable`` is only ever reported (A-1)."""
+Verdict: TypeAlias = Literal["applied", "superseded"]
+
+Withdrawal: TypeAlias = Literal["interrupt", "closed", "recovery"]
+
+SETTLED_KEPT = 4096
+"""How many settled asks are remembered, so that a late answer can be told who was first."""
+
+
+@attrs.frozen(kw_only=True)
+class Ask:
+    """A question that somebody must answer before a tool may run.
+
+    ``path`` names the sessions from the root of the tree down to the one that asks.
+
+    Source: A-3, K-17.
+    """
+
+    id: AskId
+    session_id: SessionId
+    path: tuple[SessionId, ...]
+    tool_call_id: CallId
+    tool_name: str
+    arguments: JsonValue
+    summary: str
+    target: str
+    tier: str
+    suggested_entry: JsonValue = None
+
+
+@attrs.frozen(kw_only=True)
+class AskOutcome:
+    """What an answer did: ``applied``, or ``superseded`` by an earlier settlement."""
+
+    outcome: Verdict
+    settlement: Settlement
+
+
+class OpenAsk:
+    """One pending ask and the scope in which its call waits."""
+
+    __slots__ = ("_expires_s", "_state", "ask", "recorded", "scope", "settled", "watches")
+
+    def __init__(self, ask: Ask, expires_s: float) -> None:
+        self.ask = ask
+        self.settled: Reply[Settlement] = Reply()
+        self.recorded: Reply[None] = Reply()
+        """Set when the decision is durable, so that nobody is told before (P4)."""
+        self.scope: trio.CancelScope | None = None
+        self.watches: set[AskWatch] = set()
+        """Who may still answer."""
+        self._state = AskState()
+        self._expires_s = expires_s
+
+    @property
+    def settlement(self) -> Settlement | None:
+        """How it ended; None while it is pending."""
+        return self._state.settlement
+
+    def settle(self, settlement: Settlement) -> Verdict:
+        """Settle it once; ``superseded`` when it was settled before."""
+        self._state, verdict = self._state.settle(settlement)
+        self.settled.set(settlement)
+        return verdict
+
+    def watched(self, gone_at_s: float | None) -> None:
+        """Note that somebody watches (None), or that the last watcher's grace ends at ``gone_at_s``."""
+        if self.scope is not None:
+            limit_s = self._expires_s if gone_at_s is None else min(self._expires_s, gone_at_s)
+            self.scope.deadline = limit_s
+
+    async def wait(self) -> Settlement:
+        """Wait for the settlement; the deadlines of N-8 settle it too."""
+        with trio.CancelScope(deadline=self._expires_s) as self.scope:
+            return await self.settled.wait()
+        expired = trio.current_time() >= self._expires_s
+        self.settle(EXPIRED if expired else NOBODY)
+        assert self.settlement is not None
+        return self.settlement
+
+
+class AskTable:
+    """The one table of asks of an engine."""
+
+    def __init__(self, *, grace_s: float, deadline_s: float | None) -> None:
+        self._grace_s, self._deadline_s = grace_s, deadline_s
+        self._open: dict[AskId, OpenAsk] = {}
+        self._settled: OrderedDict[AskId, Settlement] = OrderedDict()
+        self._watches: list[AskWatch] = []
+        self.raised = 0
+        """Asks raised since the engine opened."""
+
+    def watch(self, tree: SessionId | None = None) -> "AskWatch":
+        """Return a watch on the asks of all sessions, or of the tree below ``tree``; open it with ``with``."""
+        return AskWatch(self, tree)
+
+    def pending(self, tree: SessionId | None = None) -> tuple[Ask, ...]:
+        """Return the asks that are open now, oldest first."""
+        asks = (entry.ask for entry in self._open.values())
+        return tuple(ask for ask in asks if tree is None or tree in ask.path)
+
+    def put(self, ask: Ask) -> OpenAsk:
+        """Show an ask to its watchers. Without any it is settled as unavailable at once (K-18)."""
+        self.raised += 1
+        deadline_s = self._deadline_s
+        expires_s = trio.current_time() + deadline_s if deadline_s is not None else float("inf")
+        entry = self._open[ask.id] = OpenAsk(ask, expires_s)
+        watches = [watch for watch in self._watches if watch.sees(ask)]
+        entry.watches.update(watches)
+        for watch in watches:
+            watch.show(ask)
+        if not watches:
+            entry.settle(NOBODY)
+        return entry
+
+    def declined(self, ask_id: AskId, watch: "AskWatch") -> None:
+        """A watcher failed or has no opinion; when all have, nobody can answer (N-24)."""
+        entry = self._open.get(ask_id)
+        if entry is not None:
+            entry.watches.discard(watch)
+            if not entry.watches:
+                entry.settle(NOBODY)
+
+    def close(self, entry: OpenAsk) -> None:
+        """Forget a settled ask once its decision is durable; late answers are still told."""
+        self._open.pop(entry.ask.id, None)
+        if entry.settlement is not None:
+            self._settled[entry.ask.id] = entry.settlement
+            if len(self._settled) > SETTLED_KEPT:
+                self._settled.popitem(last=False)
+        entry.recorded.set(None)
+
+    def withdraw(self, session_id: SessionId, source: Withdrawal) -> None:
+        """Settle all open asks of one session as cancelled; a later answer is superseded."""
+        for entry in list(self._open.values()):
+            if entry.ask.session_id == session_id:
+                entry.settle(withdrawn(source))
+
+    async def answer(self, ask_id: AskId, word: ClientWord, by: str | None = None) -> AskOutcome:
+        """Settle an ask; returns when the decision is durable.
+
+        Raises:
+            AskNotFoundError: there was never such an ask.
+            AnswerWordError: the word is not in the closed set.
+        """
+        if word not in get_args(ClientWord):
+            raise AnswerWordError(word)
+        entry = self._open.get(ask_id)
+        if entry is None:
+            if ask_id not in self._settled:
+                raise AskNotFoundError(ask_id)
+            await trio.lowlevel.checkpoint()
+            return AskOutcome(outcome="superseded", settlement=self._settled[ask_id])
+        verdict = entry.settle(answered(word, by))
+        await entry.recorded.wait()
+        assert entry.settlement is not None
+        return AskOutcome(outcome=verdict, settlement=entry.settlement)
+
+    def entered(self, watch: "AskWatch") -> None:
+        """Note a new watch and show it what is open."""
+        self._watches.append(watch)
+        for entry in self._open.values():
+            if entry.settlement is None and watch.sees(entry.ask):
+                entry.watches.add(watch)
+                watch.show(entry.ask)
+                entry.watched(None)
+
+    def left(self, watch: "AskWatch") -> None:
+        """Note that a watch ended; what nobody sees any more gets its grace (N-8)."""
+        self._watches.remove(watch)
+        gone_at_s = trio.current_time() + self._grace_s
+        for entry in self._open.values():
+            entry.watches.discard(watch)
+            if not entry.watches:
+                entry.watched(gone_at_s)
+
+    def is_open(self, ask_id: AskId) -> bool:
+        """Whether an answer would still be applied."""
+        entry = self._open.get(ask_id)
+        return entry is not None and entry.settlement is None
+
+
+class AskWatch:
+    """An open watch: an async iterator over the asks that are open now and those to come.
+
+    Entering it counts as watching; leaving it starts the grace of the asks that nobody else watches.
+    """
+
+    def __init__(self, table: AskTable, tree: SessionId | None) -> None:
+        self._table, self._tree = table, tree
+        self._shown: OrderedDict[AskId, Ask] = OrderedDict()
+        self._arrived = trio.Event()
+
+    def sees(self, ask: Ask) -> bool:
+        """Whether the ask belongs to what is watched."""
+        return self._tree is None or self._tree in ask.path
+
+    def show(self, ask: Ask) -> None:
+        """Queue an ask for the reader; bounded by the number of open asks."""
+        self._shown[ask.id] = ask
+        self._arrived.set()
+
+    def __enter__(self) -> Self:
+        self._table.entered(self)
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._table.left(self)
+
+    async def __aenter__(self) -> Self:
+        await trio.lowlevel.checkpoint()
+        return self.__enter__()
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.__exit__(exc_type, exc, traceback)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Ask:
+        """Return the next ask that is still open; never ends by itself."""
+        await trio.lowlevel.checkpoint()
+        while True:
+            while self._shown:
+                _, ask = self._shown.popitem(last=False)
+                if self._table.is_open(ask.id):
+                    return ask
+            self._arrived = trio.Event()
+            await self._arrived.wait()

@@ -1,0 +1,145 @@
+"""The calls of one reply: gated, run in segments, each answered exactly once and in the order of the model.
+
+Source: L-30..L-40, D-133, D-272, N-2, N-3.
+"""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import trio
+
+from actors.json import JsonObject, JsonValue
+from actors.log.events import Draft
+from actors.rules.batch import PARALLEL_READS, PlannedCall, Segment, plan, terminates
+from actors.session.call import (
+    CallOutcome,
+    CallSpec,
+    Deadlines,
+    Execution,
+    closed,
+    refused,
+)
+from actors.session.gate import Gate
+from actors.session.state import SessionState
+
+Answered: TypeAlias = tuple[CallSpec, CallOutcome]
+
+
+class Batch:
+    """Runs the calls of one reply for its turn.
+
+    ``interrupt()`` may be called at any time from any task: running calls get their signal and the
+    grace, open asks are withdrawn, nothing further starts.
+    """
+
+    def __init__(self, session: SessionState, calls: Sequence[CallSpec]) -> None:
+        self._session = session
+        self._calls = tuple(calls)
+        self._running: list[Execution] = []
+        self._timer = trio.CancelScope()
+        self._gate = Gate(session)
+        self._votes: list[bool] = []
+        self.interrupted = False
+
+    async def run(self) -> bool:
+        """Answer every call in the log; returns whether the batch asks to end the turn (L-39).
+
+        Cancellation:
+            Leaves calls unanswered; the end of the turn closes them.
+        """
+        for segment in self._plan():
+            if self.interrupted:
+                break
+            await self._run_segment(segment)
+        await self._answer_rest()
+        return terminates(self._votes, calls=len(self._calls), cancelled=self.interrupted)
+
+    def interrupt(self) -> None:
+        """Signal what runs and start nothing more; safe to repeat."""
+        if self.interrupted:
+            return
+        self.interrupted = True
+        self._session.services.asks.withdraw(self._session.id, "interrupt")
+        now_s = trio.current_time()
+        for execution in self._running:
+            execution.interrupt(now_s)
+        self._rearm()
+
+    def started(self) -> None:
+        """A body was started: its budget counts from now."""
+        if self.interrupted:
+            now_s = trio.current_time()
+            for execution in self._running:
+                execution.interrupt(now_s)
+        self._rearm()
+
+    def _plan(self) -> tuple[Segment, ...]:
+        tools = self._session.agent.tools
+        effects = {name: tool.effect for name, tool in tools.items()}
+        planned = [PlannedCall(call.id, call.name) for call in self._calls]
+        return plan(planned, effects, self._session.services.limits.calls_per_reply)
+
+    async def _run_segment(self, segment: Segment) -> None:
+        calls = [self._calls[position] for position in segment.calls]
+        if segment.kind == "over-cap":
+            limit = self._session.services.limits.calls_per_reply
+            text = f"only the first {limit} calls of a reply are run"
+            await self._record([(call, refused("TOOL_CALL_LIMIT", text)) for call in calls])
+            return
+        for at in range(0, len(calls), PARALLEL_READS):
+            await self._run_together(calls[at : at + PARALLEL_READS])
+
+    async def _run_together(self, calls: Sequence[CallSpec]) -> None:
+        if self.interrupted:
+            return
+        limits = self._session.services.limits
+        self._running = [
+            Execution(call, Deadlines(limits.tool_grace_s, limits.straggler_s)) for call in calls
+        ]
+        for execution in self._running:
+            self._session.start_execution(self._gate.pass_and_run, execution, self)
+        await self._wait()
+        outcomes = [await execution.outcome.wait() for execution in self._running]
+        self._votes += [outcome.voted for outcome in outcomes if outcome.voted is not None]
+        self._running = []
+        await self._record(list(zip(calls, outcomes, strict=True)))
+
+    async def _wait(self) -> None:
+        """Wait until all that run have settled, moving each on when its stage runs out."""
+        while unsettled := [e for e in self._running if not e.settled]:
+            with trio.CancelScope(deadline=self._next_deadline_s()) as self._timer:
+                await unsettled[0].outcome.wait()
+            now_s = trio.current_time()
+            for execution in self._running:
+                execution.expire(now_s)
+
+    def _next_deadline_s(self) -> float:
+        return min((e.deadlines.at_s for e in self._running), default=float("inf"))
+
+    def _rearm(self) -> None:
+        self._timer.deadline = self._next_deadline_s()
+
+    async def _answer_rest(self) -> None:
+        """Pair every call that was never dispatched (D-272)."""
+        unanswered = self._session.log.fold.open_calls
+        rest = [call for call in self._calls if call.id in unanswered]
+        if rest:
+            await self._record([(call, closed("not-started")) for call in rest])
+
+    async def _record(self, answered: Sequence[Answered]) -> None:
+        drafts = [result_draft(self._session.trimmed(outcome), call) for call, outcome in answered]
+        await self._session.journal.commit(*drafts)
+
+
+def result_draft(outcome: CallOutcome, call: CallSpec) -> Draft:
+    """Return the ``tool/result`` of a call; it cites the call's event (D-132)."""
+    content: JsonValue = (
+        list(outcome.content) if isinstance(outcome.content, list) else outcome.content
+    )
+    data: JsonObject = {"toolCallId": call.id, "content": content}
+    if outcome.error is not None:
+        data["error"] = outcome.error
+    if outcome.meta is not None:
+        data["meta"] = outcome.meta
+    data |= {"turn": call.turn, "step": call.step}
+    return Draft("tool/result", data, sources=(call.seq,))

@@ -1,0 +1,73 @@
+"""The end of a turn: what it left open is closed, and ``turn/end`` is written, in one batch.
+
+Source: P5, S-13 and S-09 of the scenarios, D-271, D-272, K-9.
+"""
+
+from collections.abc import Sequence
+
+from actors.json import JsonObject
+from actors.log.events import Draft
+from actors.rules.interrupt import CallFate, Ending
+from actors.session.batch import result_draft
+from actors.session.call import CallSpec, closed
+from actors.session.state import SessionState
+
+
+def closing_drafts(
+    session: SessionState,
+    number: int,
+    step: int,
+    end: Ending,
+    partial: Sequence[JsonObject],
+) -> list[Draft]:
+    """Return the batch that ends the turn ``number``.
+
+    What a cut stream delivered stays, marked as incomplete; open asks are withdrawn; every call
+    without a result gets one; the end says why.
+    """
+    drafts: list[Draft] = []
+    if partial:
+        drafts.append(_partial_draft(number, step, partial))
+    fold = session.log.fold
+    drafts += [decided_draft(ask_id, "cancel", "interrupt") for ask_id in fold.open_asks]
+    for call in fold.open_calls.values():
+        fate: CallFate = "straggler" if call.decision == "allow" else "not-started"
+        spec = CallSpec(
+            id=call.tool_call_id,
+            name=call.name,
+            arguments="",
+            seq=call.seq,
+            turn=number,
+            step=step,
+        )
+        drafts.append(result_draft(closed(fate), spec))
+    drafts.append(Draft("turn/end", _end_data(number, end)))
+    return drafts
+
+
+def _partial_draft(number: int, step: int, partial: Sequence[JsonObject]) -> Draft:
+    data: JsonObject = {
+        "content": list(partial),
+        "stopReason": "aborted",
+        "interrupted": True,
+        "turn": number,
+        "step": step,
+    }
+    return Draft("assistant/message", data)
+
+
+def _end_data(number: int, end: Ending) -> JsonObject:
+    data: JsonObject = {"turn": number, "reason": end.reason}
+    if end.cause is not None:
+        data["cause"] = end.cause
+    if end.error is not None:
+        data["detail"] = {"error": end.error}
+    return data
+
+
+def decided_draft(ask_id: str, decision: str, source: str, by: str | None = None) -> Draft:
+    """Return the ``approval/decided`` of an ask (K-17)."""
+    data: JsonObject = {"approvalId": ask_id, "decision": decision, "source": source}
+    if by is not None:
+        data["by"] = by
+    return Draft("approval/decided", data)

@@ -1,0 +1,166 @@
+"""What a session does with each message. Nothing here waits: a message is folded, refused, or given to a task.
+
+Source: K-23.
+"""
+
+from functools import partial
+from typing import Final, assert_never
+
+from actors.errors import GreenroomError
+from actors.kernel.reply import Reply
+from actors.log.events import Draft, Event
+from actors.session.compaction import Compaction
+from actors.session.edits import append_draft, occlusion_draft
+from actors.session.forking import Forking
+from actors.session.inputs import Inputs
+from actors.session.messages import (
+    Answer,
+    Append,
+    AwaitResult,
+    Close,
+    Compact,
+    Fork,
+    Occlude,
+    Prompt,
+    Read,
+    ReadInspection,
+    ReadProjection,
+    Rename,
+    Reopen,
+    SessionInspection,
+    SessionStatus,
+    Work,
+)
+from actors.session.state import SessionState
+
+
+class Later:
+    """The type of :data:`LATER`."""
+
+
+LATER: Final = Later()
+"""The handler keeps the reply and settles it itself."""
+
+
+class Desk:
+    """Takes the messages of one session in mailbox order."""
+
+    def __init__(self, session: SessionState) -> None:
+        self.session = session
+        self._inputs = Inputs(session)
+        self._forking = Forking(session)
+        self._compaction = Compaction(session, self._inputs)
+
+    @property
+    def idle(self) -> bool:
+        """Whether the session has nothing to do and may be put to rest."""
+        busy = self.running or self._compaction.running or self.session.busy
+        return not (busy or self._inputs.awaited)
+
+    @property
+    def running(self) -> bool:
+        """Whether a turn is open or about to start."""
+        return self._inputs.running
+
+    def interrupt(self, cause: str, *, turn_only: bool = False) -> bool:
+        """Interrupt the turn, and a compaction too unless ``turn_only``; at once. False when nothing runs."""
+        compacting = not turn_only and self._compaction.interrupt()
+        return self._inputs.interrupt(cause) or compacting
+
+    async def settled(self) -> None:
+        """Wait until the running turn has ended and its end is durable."""
+        await self._inputs.settled()
+        await self._compaction.settled()
+
+    def flushed(self) -> None:
+        """Everything that was folded is durable: what waited for that may start."""
+        self._inputs.flushed()
+        self._forking.flushed()
+
+    def handle(self, message: Work | Read, reply: Reply[object]) -> object:
+        """Fold one message; return its answer, or LATER.
+
+        Raises:
+            GreenroomError: the message is refused; nothing has changed.
+        """
+        match message:
+            case AwaitResult() | Fork() | Compact() | Answer():
+                self._give_away(message, reply)
+                return LATER
+            case Prompt():
+                return self._inputs.prompt(message)
+            case ReadProjection():
+                return self.session.log.projection()
+            case ReadInspection():
+                return self._inspect()
+            case Append() | Occlude() | Rename() | Close() | Reopen():
+                return self._edit(message)
+            case _:
+                assert_never(message)
+
+    def _give_away(
+        self, message: AwaitResult | Fork | Compact | Answer, reply: Reply[object]
+    ) -> None:
+        match message:
+            case AwaitResult(message_id):
+                self._inputs.await_result(message_id, reply)
+            case Fork(at, session_id):
+                self._forking.fork(at, session_id, reply)
+            case Compact():
+                self._compaction.start(reply)
+            case Answer():
+                self.session.spawn(partial(self._answer, message, reply))
+            case _:
+                assert_never(message)
+
+    def _edit(self, message: Append | Occlude | Rename | Close | Reopen) -> Event | None:
+        log = self.session.log
+        match message:
+            case Append():
+                drafts = [append_draft(message, running=self.running)]
+            case Occlude(start, end, summary):
+                drafts = [occlusion_draft(log, start, end, summary)]
+            case Rename(title):
+                drafts = [Draft("session/title", {"title": title})]
+            case Close():
+                drafts = [] if log.fold.closed else [Draft("session/closed", {})]
+                self.interrupt("closed")
+            case Reopen():
+                drafts = [Draft("session/reopened", {})] if log.fold.closed else []
+            case _:
+                assert_never(message)
+        self.session.admitted = None  # the prompt may have been touched
+        events = self.session.journal.post(*drafts) if drafts else ()
+        return events[-1] if events else None
+
+    async def _answer(self, message: Answer, reply: Reply[object]) -> None:
+        try:
+            asks = self.session.services.asks
+            reply.set(await asks.answer(message.ask_id, message.answer, message.by))
+        except GreenroomError as refused:
+            reply.fail(refused)
+
+    def _inspect(self) -> SessionInspection:
+        session, fold = self.session, self.session.log.fold
+        return SessionInspection(
+            session_id=session.id,
+            agent=session.record.agent,
+            title=fold.title,
+            state=self._state(),
+            events=len(session.log),
+            nodes=fold.nodes,
+            turns=fold.turns,
+            open_turn=fold.open_turn,
+            open_calls=tuple(fold.open_calls),
+            open_asks=tuple(fold.open_asks),
+            waiting=(len(fold.inbox.next_step), len(fold.inbox.next_turn)),
+            stragglers=session.stragglers,
+            projected_units=fold.projected_units,
+        )
+
+    def _state(self) -> SessionStatus:
+        if self.session.retry_attempt is not None:
+            return "retrying"
+        if self.running:
+            return "running"
+        return "closed" if self.session.log.fold.closed else "idle"

@@ -1,0 +1,72 @@
+"""Appends and occlusions from outside: what a caller may write, and as what.
+
+Source: K-23, design 4.
+"""
+
+from typing import Final
+
+from actors.errors.session import EngineWordError, TurnOpenError
+from actors.json import JsonObject
+from actors.log.core_words import SURFACE_WORDS
+from actors.log.events import Draft, Hide, Replace
+from actors.log.log import Log
+from actors.log.projection import Content
+from actors.session.content import content_value
+from actors.session.messages import Append
+
+EVIDENCE: Final = frozenset(
+    {
+        "gate/decision",
+        "approval/asked",
+        "approval/decided",
+        "agent/inbox/spliced",
+        "session/end-seed",
+        "session/closed",
+        "session/reopened",
+        "session/title",
+        "child/started",
+        "child/ended",
+        "request/header",
+        "request/context",
+        "assistant/attempt",
+        "llm/retry",
+        "compaction/start",
+        "compaction/end",
+        "compaction/surface",
+    }
+)
+"""Words that say what the engine did: nobody else may say so."""
+
+OPEN_TURN: Final = SURFACE_WORDS | {"tool/call", "turn/start", "turn/end"}
+"""Words that would break a turn that the engine runs."""
+
+
+def append_draft(message: Append, *, running: bool) -> Draft:
+    """Return the draft of a caller's append.
+
+    Raises:
+        EngineWordError: it is evidence that only the engine writes.
+        TurnOpenError: it would break the running turn; log-only words are taken at any time.
+    """
+    if message.type in EVIDENCE:
+        raise EngineWordError(message.type)
+    if running and (message.type in OPEN_TURN or message.op is not None):
+        raise TurnOpenError(message.type)
+    return Draft(message.type, message.data, message.op, message.sources, message.ignorable)
+
+
+def occlusion_draft(log: Log, start: int, end: int, summary: Content | None) -> Draft:
+    """Return the draft that hides the closed interval of seqs, or puts a summary in its place.
+
+    With a summary ``start`` and ``end`` are nodes and the range is one of positions (D-41); without,
+    every node whose seq lies in the interval leaves the surface.
+    """
+    if summary is None:
+        return Draft("compaction/surface", {}, op=Hide(start, end))
+    data: JsonObject = {"content": content_value(summary), "source": "compaction"}
+    return Draft(
+        "user/message",
+        data,
+        op=Replace(start, end),
+        sources=log.fold.between(start, end) or None,
+    )

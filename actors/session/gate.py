@@ -1,0 +1,175 @@
+"""The gate of a call: policy, then an ask when one is needed, then the evidence, then the body.
+
+``gate/decision`` is durable before a tool starts (P4); an ask that is withdrawn or that nobody can
+answer never lets it run (P6).
+"""
+
+from typing import TYPE_CHECKING, Protocol
+
+import trio
+
+from actors.json import JsonObject, JsonValue
+from actors.log.events import Draft
+from actors.ports.tool import Tool, ToolContext
+from actors.rules.approval import Outcome, beforehand, judge, outcome, sticky_target, withdrawn
+from actors.rules.policy_call import policy_call
+from actors.session.asks import Ask
+from actors.session.call import CallOutcome, CallSpec, Execution, closed, parsed, refused
+from actors.session.closing import decided_draft
+from actors.session.live import CallProgress, CallStarted
+
+if TYPE_CHECKING:
+    from actors.session.state import SessionState
+
+BLOCKED_TEXT = {
+    "rejected": "the call was refused",
+    "cancelled": "the question was withdrawn before anybody decided",
+    "unavailable": "nobody could be asked, so no decision was made",
+}
+SUMMARY_CHARS = 300
+
+
+class Starting(Protocol):
+    """The batch that a call belongs to."""
+
+    interrupted: bool
+
+    def started(self) -> None:
+        """A body was started."""
+        ...
+
+
+class Gate:
+    """Lets the calls of one session pass, asks about them, or blocks them."""
+
+    def __init__(self, session: "SessionState") -> None:
+        self._session = session
+
+    async def pass_and_run(self, execution: Execution, batch: Starting) -> None:
+        """Take one call through the gate and run it; its outcome is settled when this returns."""
+        call = execution.spec
+        tool = self._session.agent.tools.get(call.name)
+        if tool is None:
+            known = ", ".join(sorted(self._session.agent.tools)) or "none"
+            execution.settle(refused("TOOL_UNKNOWN", f"no tool {call.name!r}; known: {known}"))
+            return
+        blocked = await self._blocked(tool, call)
+        if blocked is not None:
+            execution.settle(blocked)
+        elif batch.interrupted:
+            execution.settle(closed("not-started"))
+        else:
+            execution.deadlines.started(trio.current_time(), tool.timeout_s)
+            batch.started()
+            self._session.live(
+                CallStarted(turn=call.turn, step=call.step, tool_call_id=call.id, name=call.name)
+            )
+            await execution.run(tool, parsed(call.arguments), self._context(execution))
+
+    async def _blocked(self, tool: Tool, call: CallSpec) -> CallOutcome | None:
+        """Decide and write the decision; None lets the call run."""
+        policy = self._session.agent.policy
+        seen = policy_call(call.name, tool.effect, parsed(call.arguments), policy.workspace)
+        now_ms = self._session.services.clock.now_ms()
+        verdict = judge(seen, policy.table, policy.mode, policy.fence, now_ms)
+        if verdict.word == "ask":
+            decided = await self._ask(call, sticky_target(seen))
+            if not decided.allowed:
+                await self._decide(call, "block", f"ask-{decided.word}")
+                return refused("TOOL_BLOCKED", BLOCKED_TEXT[decided.word])
+            await self._decide(call, "allow", f"ask-{decided.decision}")
+            return None
+        await self._decide(call, "allow" if verdict.word == "pass" else "block", verdict.reason)
+        if verdict.word == "pass":
+            return None
+        return refused(
+            "TOOL_BLOCKED", verdict.detail or f"the policy forbids it ({verdict.reason})"
+        )
+
+    async def _decide(self, call: CallSpec, decision: str, reason: str) -> None:
+        data: JsonObject = {"toolCallId": call.id, "decision": decision, "reason": reason}
+        await self._session.journal.commit(Draft("gate/decision", data))
+
+    async def _ask(self, call: CallSpec, target: str) -> Outcome:
+        policy = self._session.agent.policy
+        settled = beforehand(policy.asks, self._session.services.grants, target, policy.mode)
+        ask = self._question(call, target, f"{call.name} {call.arguments}"[:SUMMARY_CHARS])
+        if settled is None:
+            return await put_ask(self._session, ask)
+        if settled.audited:
+            source = settled.outcome.source
+            await self._session.journal.commit(
+                decided_draft(ask.id, settled.outcome.decision, source)
+            )
+        return settled.outcome
+
+    def _question(self, call: CallSpec, target: str, summary: str) -> Ask:
+        return Ask(
+            id=self._session.services.ids.new("ask"),
+            session_id=self._session.id,
+            path=self._session.path,
+            tool_call_id=call.id,
+            tool_name=call.name,
+            arguments=parsed(call.arguments),
+            summary=summary,
+            target=target,
+            tier=self._session.agent.policy.mode,
+        )
+
+    def _context(self, execution: Execution) -> ToolContext:
+        call = execution.spec
+
+        def progress(update: JsonValue) -> None:
+            if not execution.settled:
+                self._session.live(
+                    CallProgress(
+                        turn=call.turn, step=call.step, tool_call_id=call.id, update=update
+                    )
+                )
+
+        async def ask(question: str) -> bool:
+            put = self._question(call, call.name, question[:SUMMARY_CHARS])
+            return (await put_ask(self._session, put)).allowed
+
+        return ToolContext(
+            session_id=self._session.id,
+            call_id=call.id,
+            idempotency_key=f"{self._session.id}:{call.id}",
+            turn=call.turn,
+            step=call.step,
+            cancelled=execution.cancelled,
+            progress=progress,
+            ask=ask,
+        )
+
+
+async def put_ask(session: "SessionState", ask: Ask) -> Outcome:
+    """Write the question, wait for its settlement, write the decision, and say what it means.
+
+    Whoever answered is told after the decision is durable (P4).
+
+    Cancellation:
+        Withdraws the ask; the end of the turn writes its decision.
+    """
+    asked: JsonObject = {
+        "approvalId": ask.id,
+        "toolCallId": ask.tool_call_id,
+        "toolName": ask.tool_name,
+        "target": ask.target,
+        "tier": ask.tier,
+        "summary": ask.summary,
+        "path": list(ask.path),
+    }
+    await session.journal.commit(Draft("approval/asked", asked))
+    entry = session.services.asks.put(ask)
+    try:
+        settlement = await entry.wait()
+        decided = outcome(settlement)
+        if ask.id in session.log.fold.open_asks:
+            await session.journal.commit(
+                decided_draft(ask.id, decided.decision, decided.source, settlement.by)
+            )
+    finally:
+        entry.settle(withdrawn("interrupt"))
+        session.services.asks.close(entry)
+    return decided

@@ -1,0 +1,154 @@
+"""The log of one session on its way to the store: folded at once, durable at the flush, then visible."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from actors.errors import GreenroomError
+from actors.errors.session import TurnLostError
+from actors.ids import SessionId
+from actors.kernel.reply import Reply
+from actors.log.events import Draft, Event
+from actors.log.log import Log
+from actors.ports.store import EventStore
+from actors.ports.world import Clock
+
+
+class Published(Protocol):
+    """Where the readers of a session learn how far it is durable."""
+
+    def advance(self, end: int) -> None:
+        """The events below ``end`` are durable."""
+        ...
+
+
+class Journal:
+    """Takes drafts from the actor and its turn, and gives them to the store in the order of the fold.
+
+    The actor alone calls :meth:`flush`; everybody else posts and waits. So a session has one write
+    under way at a time, and what is posted meanwhile makes the next batch.
+
+    Source: P3, P4, K-26.
+    """
+
+    __slots__ = (
+        "_acks",
+        "_clock",
+        "_epoch",
+        "_flushed",
+        "_hub",
+        "_pending",
+        "_store",
+        "committed",
+        "failure",
+        "log",
+        "session_id",
+        "wake",
+    )
+
+    def __init__(
+        self,
+        session_id: SessionId,
+        log: Log,
+        *,
+        store: EventStore,
+        epoch: int,
+        clock: Clock,
+        hub: Published,
+    ) -> None:
+        self.session_id = session_id
+        self.log = log
+        self.committed = len(log)
+        self.failure: BaseException | None = None
+        self.wake: Callable[[], None] | None = None
+        """Called at a post while the owner is not attending; set by the owner."""
+        self._store, self._epoch, self._clock, self._hub = store, epoch, clock, hub
+        self._pending: list[Event] = []
+        self._acks: list[tuple[Reply[object], object]] = []
+        self._flushed: Reply[None] = Reply()
+
+    @property
+    def pending(self) -> bool:
+        """Whether something waits for the next flush."""
+        return bool(self._pending or self._acks)
+
+    def post(self, *drafts: Draft) -> tuple[Event, ...]:
+        """Fold the drafts now, all or none; durable after the next flush.
+
+        Raises:
+            GreenroomError: the log refuses one of them, or an earlier write failed.
+        """
+        if self.failure is not None:
+            raise self.failure
+        events = self.log.append(*drafts, time_ms=self._clock.now_ms())
+        self._pending.extend(events)
+        if self.wake is not None:
+            self.wake()
+        return events
+
+    async def commit(self, *drafts: Draft) -> tuple[Event, ...]:
+        """Post the drafts and wait until they are durable.
+
+        Cancellation:
+            Cancelling the wait leaves the write alone: it becomes durable all the same.
+        """
+        events = self.post(*drafts)
+        await self.durable()
+        return events
+
+    async def durable(self) -> None:
+        """Wait until everything posted so far is durable; returns at once when it is.
+
+        Raises:
+            StoreError: the write failed.
+        """
+        if self.pending or self.committed < len(self.log):
+            await self._flushed.wait()
+        elif self.failure is not None:
+            raise self.failure
+
+    def acknowledge(self, reply: Reply[object], value: object) -> None:
+        """Settle ``reply`` with ``value`` once everything posted so far is durable."""
+        self._acks.append((reply, value))
+
+    async def flush(self) -> None:
+        """Write what was posted, then tell everybody who waits. Called by the owner only.
+
+        Raises:
+            StoreError: nothing of this batch was written; the journal is of no use any more.
+        """
+        events, self._pending = self._pending, []
+        acks, self._acks = self._acks, []
+        flushed, self._flushed = self._flushed, Reply()
+        try:
+            if events:
+                await self._store.append(
+                    self.session_id, events, expected_seq=self.committed, epoch=self._epoch
+                )
+        except BaseException as exc:
+            self._fail(exc, flushed, acks)
+            raise
+        self.committed += len(events)
+        if events:
+            self._hub.advance(self.committed)
+        flushed.set(None)
+        for reply, value in acks:
+            reply.set(value)
+
+    def _fail(
+        self,
+        exc: BaseException,
+        flushed: Reply[None],
+        acks: list[tuple[Reply[object], object]],
+    ) -> None:
+        self.failure = (
+            exc
+            if isinstance(exc, GreenroomError)
+            else TurnLostError(
+                self.session_id, "the session was stopped before its last events were written"
+            )
+        )
+        flushed.fail(self.failure)
+        self._flushed.fail(self.failure)
+        for reply, _ in (*acks, *self._acks):
+            reply.fail(self.failure)
+        self._acks = []

@@ -1,0 +1,35 @@
+"""What a session needs of the engine around it."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import attrs
+import trio
+
+from actors.ports.store import EventStore
+from actors.ports.world import Clock, IdSource
+from actors.rules.approval import Grants
+from actors.session.agent import AgentBook
+from actors.session.asks import AskTable
+from actors.session.limits import Limits
+from actors.session.live import LiveItem
+from actors.session.prepared import PreparedLogs
+
+LiveSink: TypeAlias = Callable[[LiveItem], None]
+
+
+@attrs.frozen(kw_only=True)
+class Services:
+    """The ports and the shared tables, the same for all sessions of one engine."""
+
+    store: EventStore
+    epoch: int
+    clock: Clock
+    ids: IdSource
+    agents: AgentBook
+    asks: AskTable
+    limits: Limits
+    grants: Grants
+    """Approvals that were remembered with ``always``."""
+    prepared: PreparedLogs
+    compaction_slots: trio.CapacityLimiter

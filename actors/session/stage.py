@@ -1,0 +1,191 @@
+"""The supervisor of sessions: activates them by id, routes interrupts and asks, and shuts down in order.
+
+Source: design 5.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TypeAlias
+
+import trio
+
+from actors.ids import SessionId, check_session_id
+from actors.kernel.feed import FeedHub, Subscription
+from actors.kernel.supervisor import Supervisor, open_supervisor
+from actors.log.events import Event
+from actors.session.activation import activate
+from actors.session.actor import SessionActor
+from actors.session.desk import Desk
+from actors.session.live import LiveItem, coalesce
+from actors.session.messages import Answer, Close, Interrupt, Message, Read, Scope, Work
+from actors.session.services import Services
+from actors.session.state import SessionState
+
+Feed: TypeAlias = Subscription[Event, LiveItem]
+IDLE_HUBS = 1024
+"""Hubs without a reader or a live session, before they are swept."""
+
+
+class Interruption:
+    """An interrupt that was asked for. ``found`` says whether anything was running."""
+
+    def __init__(self, desks: Sequence[Desk]) -> None:
+        self._desks = desks
+
+    @property
+    def found(self) -> bool:
+        """Whether anything was told to end."""
+        return bool(self._desks)
+
+    async def settled(self) -> None:
+        """Wait until everything that was told to end has ended, and its end is durable.
+
+        Cancellation:
+            Always a checkpoint; the interrupt stands.
+        """
+        await trio.lowlevel.checkpoint()
+        for desk in self._desks:
+            await desk.settled()
+
+
+class Stage:
+    """The sessions of one engine."""
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+        self._hubs: dict[SessionId, FeedHub[Event, LiveItem]] = {}
+        self._desks: dict[SessionId, Desk] = {}
+        self._actors: Supervisor[Work | Read] | None = None
+
+    @property
+    def active(self) -> int:
+        """How many sessions are live."""
+        return len(self._desks)
+
+    @property
+    def actors(self) -> Supervisor[Work | Read]:
+        """The supervisor of the session actors."""
+        assert self._actors is not None
+        return self._actors
+
+    async def send(self, session_id: SessionId, message: Message | Read) -> object:
+        """Put the message into the session's mailbox and return its answer.
+
+        An interrupt takes effect at once and answers with an :class:`Interruption`; answers and closing
+        go before all work.
+
+        Raises:
+            GreenroomError: the session refuses it, is not there, or crashed.
+
+        Cancellation:
+            Cancelled in the wait for room, nothing was sent; later, the message is worked on all the same.
+        """
+        if isinstance(message, Interrupt):
+            interruption = self.interrupt(session_id, message.scope, message.cause)
+            await trio.lowlevel.checkpoint()
+            return interruption
+        ref = self.actors.ref(check_session_id(session_id))
+        if isinstance(message, Answer | Close):
+            return await ref.ask_control(message)
+        return await ref.ask(message)
+
+    def interrupt(self, session_id: SessionId | None, scope: Scope, cause: str) -> Interruption:
+        """Interrupt a turn, a session, the tree below a session, or everything; at once."""
+        if scope == "engine" or session_id is None:
+            desks = list(self._desks.values())
+        elif scope == "tree":
+            desks = [d for d in self._desks.values() if session_id in d.session.path]
+        else:
+            desks = [d for d in (self._desks.get(session_id),) if d is not None]
+        return Interruption([d for d in desks if d.interrupt(cause, turn_only=scope == "turn")])
+
+    async def subscribe(self, session_id: SessionId, after: int | None, *, live: bool) -> Feed:
+        """Follow a session from behind the seq ``after``; it need not be live.
+
+        Raises:
+            SessionNotFoundError: there is no such session.
+            FeedCursorError: ``after`` is not a seq of the log.
+        """
+        hub = self._hubs.get(check_session_id(session_id))
+        if hub is None:
+            row = await self.services.store.row(session_id)
+            hub = self._hub_at(session_id, row.length)
+        else:
+            await trio.lowlevel.checkpoint()
+        return hub.subscribe(after, live=live)
+
+    def open_with(self, actors: Supervisor[Work | Read]) -> None:
+        """Take the supervisor of the session actors."""
+        self._actors = actors
+
+    def close_feeds(self, reason: str | None) -> None:
+        """End every feed."""
+        for hub in self._hubs.values():
+            hub.close(reason)
+
+    def start(self, session_id: SessionId) -> SessionActor:
+        """Make the actor of a session, for the supervisor."""
+        return SessionActor(session_id, self._activate, self._entered)
+
+    async def _activate(self, session_id: SessionId) -> SessionState:
+        return await activate(session_id, self.services, self._hub_at)
+
+    def _entered(self, session_id: SessionId, desk: Desk | None) -> None:
+        if desk is not None:
+            self._desks[session_id] = desk
+            return
+        self._desks.pop(session_id, None)
+        hub = self._hubs.get(session_id)
+        if hub is not None and not hub.readers:
+            del self._hubs[session_id]
+
+    def _hub_at(self, session_id: SessionId, end: int) -> FeedHub[Event, LiveItem]:
+        hub = self._hubs.get(session_id)
+        if hub is None:
+            self._sweep()
+
+            async def read(start: int, stop: int) -> Sequence[Event]:
+                return await self._read(session_id, start, stop)
+
+            hub = self._hubs[session_id] = FeedHub(
+                read, end, live_limit=self.services.limits.live_items, coalesce=coalesce
+            )
+        return hub
+
+    async def _read(self, session_id: SessionId, start: int, stop: int) -> Sequence[Event]:
+        desk = self._desks.get(session_id)
+        if desk is not None:
+            await trio.lowlevel.checkpoint()
+            return desk.session.log.events(start, stop)
+        return await self.services.store.read(session_id, start, stop)
+
+    def _sweep(self) -> None:
+        """Drop the hubs that nobody reads and no live session feeds."""
+        if len(self._hubs) < IDLE_HUBS + 2 * len(self._desks):
+            return
+        for session_id in [i for i, hub in self._hubs.items() if not hub.readers]:
+            if session_id not in self._desks:
+                del self._hubs[session_id]
+
+
+@asynccontextmanager
+async def open_stage(
+    services: Services, *, drain_s: float, report: Callable[[str, Exception], None]
+) -> AsyncIterator[Stage]:
+    """Open the supervisor of sessions; it owns the tasks of all of them.
+
+    Leaving the block takes no new input, ends running turns as ``aborted`` with the cause ``disposed``,
+    writes their ends, closes the feeds, and puts the sessions to rest, within ``drain_s`` seconds.
+    """
+    stage = Stage(services)
+    limits = services.limits
+    async with open_supervisor(
+        stage.start,
+        capacity=limits.mailbox,
+        max_active=limits.max_active,
+        drain_s=drain_s,
+        report=report,
+    ) as actors:
+        stage.open_with(actors)
+        yield stage
+    stage.close_feeds(None)

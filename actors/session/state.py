@@ -1,0 +1,169 @@
+"""What the parts of one live session share: its log on the way to the store, its agent, its tasks."""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+import attrs
+import trio
+
+from actors.errors.log import EventDataError
+from actors.errors.session import ModelMissingError
+from actors.ids import CallId, SessionId
+from actors.log.codec import encode
+from actors.log.log import Log
+from actors.ports.model import Model
+from actors.ports.store import SessionRecord
+from actors.session.agent import Agent
+from actors.session.call import CallOutcome, Execution, refused
+from actors.session.gate import Starting
+from actors.session.journal import Journal
+from actors.session.live import LiveItem
+from actors.session.services import LiveSink, Services
+
+
+class SessionState:
+    """One live session. The actor owns it; the turn and the calls work on it.
+
+    ``path`` names the sessions from the root of its tree down to itself.
+    """
+
+    def __init__(
+        self,
+        record: SessionRecord,
+        path: tuple[SessionId, ...],
+        journal: Journal,
+        services: Services,
+        live: LiveSink,
+    ) -> None:
+        self.record = record
+        self.path = path
+        self.journal = journal
+        self.services = services
+        self._live = live
+        self.retry_attempt: int | None = None
+        """The retry that is waited for now (L-97)."""
+        self.header_written: bytes | None = None
+        """The request header that this actor logged last (D-97)."""
+        self.admitted: tuple[str | None] | None = None
+        """The system prompt that is known to be the effective one; None when somebody may have changed it."""
+        self._executions: set[Execution] = set()
+        self._nursery: trio.Nursery | None = None
+        self._at_step_end: list[Callable[[], None]] = []
+
+    @property
+    def id(self) -> SessionId:
+        """The session's id."""
+        return self.record.id
+
+    @property
+    def log(self) -> Log:
+        """The folded log; what is not durable yet is included."""
+        return self.journal.log
+
+    @property
+    def agent(self) -> Agent:
+        """The agent that the session names.
+
+        Raises:
+            AgentUnknownError: the engine was opened without it (K-27).
+        """
+        return self.services.agents.get(self.record.agent)
+
+    @property
+    def model(self) -> Model:
+        """The agent's model.
+
+        Raises:
+            ModelMissingError: it has none.
+        """
+        model = self.agent.model
+        if model is None:
+            raise ModelMissingError(self.record.agent)
+        return model
+
+    def check_answerable(self) -> None:
+        """Check that somebody can answer in this session.
+
+        Raises:
+            AgentUnknownError, ModelMissingError: nobody can.
+        """
+        _ = self.model
+
+    def live(self, item: LiveItem) -> None:
+        """Show a live item to the readers of the session."""
+        self._live(item)
+
+    def own(self, nursery: trio.Nursery) -> None:
+        """Give the session the nursery that its tasks run in."""
+        self._nursery = nursery
+
+    def spawn(self, run: Callable[[], Awaitable[object]]) -> None:
+        """Run a task that ends with the session."""
+        assert self._nursery is not None
+        self._nursery.start_soon(run)
+
+    @property
+    def stragglers(self) -> int:
+        """Calls whose tool still runs although they were closed (K-21)."""
+        return sum(execution.settled for execution in self._executions)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a tool body still runs."""
+        return bool(self._executions)
+
+    def start_execution(
+        self,
+        run: Callable[[Execution, Starting], Awaitable[None]],
+        execution: Execution,
+        batch: Starting,
+    ) -> None:
+        """Run a call in a task of the session, counted until it has really ended."""
+
+        async def counted() -> None:
+            try:
+                await run(execution, batch)
+            finally:
+                self._executions.discard(execution)
+
+        self._executions.add(execution)
+        self.spawn(counted)
+
+    def trimmed(self, outcome: CallOutcome) -> CallOutcome:
+        """Return the outcome in a form that the log takes: what is not JSON becomes an error."""
+        try:
+            encode(outcome.content)
+            encode(outcome.meta)
+        except EventDataError as error:
+            return attrs.evolve(refused("TOOL_RESULT_INVALID", str(error)), voted=outcome.voted)
+        return outcome
+
+    def fresh_call_ids(self, proposed: Iterable[CallId]) -> tuple[CallId, ...]:
+        """Return an id for each call: the provider's, or a new one when it was used before (K-12)."""
+        used = self.log.fold.call_ids
+        taken: set[CallId] = set()
+        fresh: list[CallId] = []
+        for call_id in proposed:
+            known = call_id in used or call_id in taken or not call_id
+            fresh.append(self.services.ids.new("call") if known else call_id)
+            taken.add(fresh[-1])
+        return tuple(fresh)
+
+    @contextmanager
+    def retrying(self, attempt: int) -> Iterator[None]:
+        """Say that the session waits for a retry."""
+        self.retry_attempt = attempt
+        try:
+            yield
+        finally:
+            self.retry_attempt = None
+
+    def when_between_steps(self, act: Callable[[], None]) -> None:
+        """Call ``act`` once, when the running step has ended."""
+        self._at_step_end.append(act)
+
+    def between_steps(self) -> None:
+        """A step has ended: do what waited for it."""
+        waiting, self._at_step_end = self._at_step_end, []
+        for act in waiting:
+            act()

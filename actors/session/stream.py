@@ -1,0 +1,122 @@
+"""One attempt at a model request: the parts come in, their deltas are shown, and it can be cut at any point."""
+
+import trio
+
+from actors.errors import GreenroomError
+from actors.json import JsonObject
+from actors.ports.model import (
+    BlockEnd,
+    Failed,
+    Finished,
+    Model,
+    ModelRequest,
+    Part,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    UsageReport,
+)
+from actors.rules.assembly import Assembled, Assembly
+from actors.session.live import StreamDelta
+from actors.session.services import LiveSink
+
+BROKE = Failed(
+    bucket="transient",
+    code="LLM_STREAM_BROKE",
+    message="the stream ended without an end marker",
+)
+
+
+class Stream:
+    """Runs one request and folds its parts.
+
+    A stream never raises for what the provider does (L-21): a failure, silence (L-24), an end without
+    a marker (scenario S-14) and an adapter that raises are all a :class:`Failed`.
+    """
+
+    def __init__(self, request: ModelRequest, live: LiveSink, idle_s: float) -> None:
+        self._request, self._live, self._idle_s = request, live, idle_s
+        self._assembly = Assembly()
+        self._offsets: dict[tuple[int, str], int] = {}
+        self._failed: Failed | None = None
+
+    async def run(self, model: Model) -> Assembled | Failed:
+        """Ask the model and return what it said.
+
+        Cancellation:
+            The connection is closed at once; :meth:`delivered` tells what had arrived.
+        """
+        silence = trio.CancelScope(deadline=trio.current_time() + self._idle_s)
+        with silence:
+            await self._receive(model, silence)
+        if silence.cancelled_caught:
+            return self._silent()
+        if self._failed is not None:
+            return self._failed
+        assembled = self._assembly.result()
+        return BROKE if assembled.broke else assembled
+
+    def delivered(self) -> list[JsonObject]:
+        """Return the text and reasoning that arrived (D-278)."""
+        return self._assembly.prefix()
+
+    async def _receive(self, model: Model, silence: trio.CancelScope) -> None:
+        try:
+            async with model.stream(self._request) as parts:
+                async for part in parts:
+                    silence.deadline = trio.current_time() + self._idle_s
+                    self._take(part)
+                    if self._failed is not None:
+                        return
+        except Exception as raised:  # noqa: BLE001 - the port's boundary: an adapter may raise anything
+            self._failed = _raised(raised)
+
+    def _take(self, part: Part) -> None:
+        match part:
+            case TextDelta(index, text):
+                self._assembly.text(index, text)
+                self._show(index, "text", text)
+            case ThinkingDelta(index, text):
+                self._assembly.thinking(index, text)
+                self._show(index, "thinking", text)
+            case ToolCallDelta(index, call_id, name, arguments):
+                self._assembly.tool_call(index, call_id, name, arguments)
+                self._show(index, "arguments", arguments)
+            case BlockEnd(index, block):
+                self._assembly.block_end(index, block)
+            case UsageReport(usage):
+                self._assembly.usage(usage)
+            case Finished(stop_reason):
+                self._assembly.finish(stop_reason)
+            case Failed():
+                self._failed = part
+
+    def _show(self, index: int, kind: str, text: str) -> None:
+        if not text:
+            return
+        offset = self._offsets.get((index, kind), 0)
+        self._offsets[index, kind] = offset + len(text)
+        request = self._request
+        self._live(
+            StreamDelta(
+                turn=request.turn,
+                step=request.step,
+                attempt=request.attempt,
+                index=index,
+                kind=kind,  # type: ignore[arg-type]  # the three words of _take
+                offset=offset,
+                text=text,
+            )
+        )
+
+    def _silent(self) -> Failed:
+        return Failed(
+            bucket="transient",
+            code="LLM_STREAM_IDLE_TIMEOUT",
+            message=f"the model was silent for {self._idle_s:g} s",
+        )
+
+
+def _raised(error: Exception) -> Failed:
+    code = error.code if isinstance(error, GreenroomError) else "MODEL_RAISED"
+    return Failed(bucket="non-retryable", code=code, message=f"{type(error).__name__}: {error}")

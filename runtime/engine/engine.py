@@ -1,0 +1,84 @@
+"""The engine as the embedding program sees it."""
+
+import attrs
+
+from actors.ids import AskId, SessionId, check_session_id
+from actors.ports.store import SessionRecord, SessionRow
+from actors.session.asks import AskOutcome, AskWatch, ClientWord
+from actors.session.stage import Interruption, Stage
+from runtime.engine.session import Session
+
+PAGE = 100
+
+
+@attrs.frozen
+class Page:
+    """Some sessions in the order of their ids; ``next`` is what to give as ``after``, None at the end."""
+
+    sessions: tuple[SessionRow, ...]
+    next: SessionId | None
+
+
+class Engine:
+    """Many sessions on one store. Made by :func:`runtime.open_engine`."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+
+    @property
+    def active(self) -> int:
+        """How many sessions are live now."""
+        return self._stage.active
+
+    async def create(self, *, id: SessionId | None = None, agent: str = "default") -> Session:  # noqa: A002
+        """Store a new session and return its address; durable on return (K-26).
+
+        Raises:
+            SessionExistsError: the id is taken.
+            SessionIdError: the id cannot name a session.
+            AgentUnknownError: the engine was opened without that agent.
+        """
+        services = self._stage.services
+        session_id = check_session_id(id if id is not None else services.ids.new("s"))
+        services.agents.get(agent)
+        record = SessionRecord(id=session_id, created_ms=services.clock.now_ms(), agent=agent)
+        await services.store.create(record, epoch=services.epoch)
+        return Session(self._stage, session_id)
+
+    def session(self, id: SessionId) -> Session:  # noqa: A002 - the port's word
+        """Return the address of a session; no I/O, it need not exist yet.
+
+        Raises:
+            SessionIdError: the id cannot name a session.
+        """
+        return Session(self._stage, id)
+
+    async def sessions(self, *, after: SessionId | None = None, limit: int = PAGE) -> Page:
+        """Return the stored sessions with an id above ``after``."""
+        rows = await self._stage.services.store.rows(after=after, limit=limit)
+        full = len(rows) == limit and bool(rows)
+        return Page(tuple(rows), rows[-1].record.id if full else None)
+
+    def asks(self, *, tree: SessionId | None = None) -> AskWatch:
+        """Watch the asks of all sessions, or of the tree below one: ``async with engine.asks() as asks``.
+
+        Being open counts as watching: while nobody watches, an ask is unavailable at once (K-18).
+        """
+        return self._stage.services.asks.watch(tree)
+
+    async def answer(
+        self, ask_id: AskId, answer: ClientWord, *, by: str | None = None
+    ) -> AskOutcome:
+        """Answer an ask: ``approve``, ``reject``, ``cancel`` or ``always``; durable on return.
+
+        The first answer is ``applied``, every later one ``superseded`` and told who was first.
+
+        Raises:
+            AskNotFoundError: there was never such an ask.
+            AnswerWordError: the word is not one of the four.
+        """
+        return await self._stage.services.asks.answer(ask_id, answer, by)
+
+    def interrupt(self, cause: str = "host") -> Interruption:
+        """Interrupt everything that runs, at once."""
+        return self._stage.interrupt(None, "engine", cause)

@@ -1,0 +1,121 @@
+"""The composition root: ports and settings become a running engine."""
+
+import os
+import platform
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import trio
+
+from actors.ports.model import Model
+from actors.ports.store import EventStore
+from actors.ports.tool import Tool
+from actors.ports.world import Clock, IdSource
+from actors.rules.approval import Grants
+from actors.rules.policy import Policy
+from actors.session.agent import Agent, AgentBook
+from actors.session.asks import AskTable
+from actors.session.limits import Limits
+from actors.session.prepared import PreparedLogs
+from actors.session.services import Services
+from actors.session.stage import open_stage
+from runtime.engine.answering import OnAsk, Report, answer_asks
+from runtime.engine.engine import Engine
+from runtime.stores.open import open_store
+from runtime.world import SystemClock, SystemIds
+
+RELEASE_S = 5.0
+"""How long giving the store up may take when everything else is cancelled."""
+ASK = Policy()
+"""Reads pass, everything else is asked about."""
+NEVER = Policy(asks="never")
+"""Reads pass, what would have to be asked about is refused."""
+
+
+def _ignore(_where: str, _error: Exception) -> None:
+    """Report nothing."""
+
+
+@asynccontextmanager
+async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder may bring
+    store: str | EventStore = ":memory:",
+    *,
+    agents: Sequence[Agent] = (),
+    model: Model | None = None,
+    tools: Sequence[Tool] = (),
+    system: str | None = None,
+    policy: Policy = ASK,
+    on_ask: OnAsk | None = None,
+    limits: Limits | None = None,
+    clock: Clock | None = None,
+    ids: IdSource | None = None,
+    take_over: bool = False,
+    report: Report = _ignore,
+) -> AsyncIterator[Engine]:
+    """Open an engine on a store; it owns everything that runs in it.
+
+    Args:
+        store: ``":memory:"``, a path, ``"sqlite:///path"``, or a store that is open already.
+        agents: further agents by name, beside the one that the next four arguments describe.
+        model: who answers in sessions of the agent ``default``.
+        tools: what it may ask for.
+        system: its prompt.
+        policy: what its calls are judged by.
+        on_ask: called with each ask, in a task of its own; returns the answer, or None to leave it.
+        limits: the bounds of the engine.
+        clock: the time of day.
+        ids: where ids and chance come from.
+        take_over: take the store from a live owner, which can then write no more.
+        report: told where an error was contained (a crashed actor, a failing ``on_ask``); must not raise.
+
+    Raises:
+        StoreOwnedError: another process owns the store; the text names it.
+        StoreSpecError, SchemaTooNewError, SchemaUnrecognizedError: the store cannot be opened.
+
+    Cancellation:
+        Leaving the block, by any way, ends running turns as ``aborted`` with the cause ``disposed``, writes
+        their ends, and gives the store up; bounded.
+    """
+    bounds = limits or Limits()
+    default = Agent(model=model, tools=tools, system=system, policy=policy)
+    async with open_store(store) as opened:
+        epoch = await opened.claim(_owner(), take_over=take_over)
+        services = Services(
+            store=opened,
+            epoch=epoch,
+            clock=clock or SystemClock(),
+            ids=ids or SystemIds(),
+            agents=AgentBook([default, *agents]),
+            asks=AskTable(grace_s=bounds.ask_grace_s, deadline_s=bounds.ask_deadline_s),
+            limits=bounds,
+            grants=Grants(),
+            prepared=PreparedLogs(),
+            compaction_slots=trio.CapacityLimiter(bounds.compactions),
+        )
+        try:
+            async with _running(services, on_ask, report) as engine:
+                yield engine
+        finally:
+            with trio.move_on_after(RELEASE_S, shield=True):
+                await opened.release(epoch)
+
+
+@asynccontextmanager
+async def _running(
+    services: Services, on_ask: OnAsk | None, report: Report
+) -> AsyncIterator[Engine]:
+    limits = services.limits
+    drain_s = limits.tool_grace_s + limits.straggler_s + limits.close_grace_s
+    async with (
+        trio.open_nursery() as watchers,
+        open_stage(services, drain_s=drain_s, report=report) as stage,
+    ):
+        if on_ask is not None:
+            await watchers.start(answer_asks, services.asks, on_ask, report)
+        yield Engine(stage)
+        watchers.cancel_scope.cancel()
+
+
+def _owner() -> str:
+    """Name this process for whoever finds the store owned."""
+    return f"process {os.getpid()} on {platform.node()}"

@@ -1,0 +1,184 @@
+"""A session as the embedding program sees it: an address and its verbs."""
+
+from typing import Literal, TypeVar, cast
+
+import trio
+
+from actors.ids import SessionId, check_session_id
+from actors.json import JsonValue
+from actors.log.events import Event
+from actors.log.projection import Content, Projection
+from actors.session.compaction import CompactionOutcome
+from actors.session.messages import (
+    Append,
+    AwaitResult,
+    Close,
+    Compact,
+    Fork,
+    Message,
+    Occlude,
+    Prompt,
+    PromptReceipt,
+    ReadInspection,
+    ReadProjection,
+    Rename,
+    Reopen,
+    Scope,
+    SessionInspection,
+)
+from actors.session.results import TurnResult
+from actors.session.stage import Interruption, Stage
+from runtime.engine.feed import Feed
+from runtime.engine.turn import Turn
+from runtime.engine.typed import typed_result
+
+T = TypeVar("T")
+
+
+class Session:
+    """The address of one session; it costs no I/O and is always valid.
+
+    The first message activates the session; every verb is a message, processed in the order of its
+    mailbox (K-23). All verbs raise SessionNotFoundError when there is no such session.
+
+    Cancellation:
+        Every verb is a checkpoint. A message that was put into the mailbox is worked on even when its
+        sender stops waiting; only :meth:`run` takes the turn with it.
+    """
+
+    def __init__(self, stage: Stage, session_id: SessionId) -> None:
+        self._stage = stage
+        self.id = check_session_id(session_id)
+
+    def __repr__(self) -> str:
+        return f"Session({self.id!r})"
+
+    async def send(self, message: Message) -> object:
+        """Send any message; the verbs below are sugar over this."""
+        return await self._stage.send(self.id, message)
+
+    async def run(
+        self, content: Content, *, returns: type[T] | None = None, message_id: str | None = None
+    ) -> TurnResult[T]:
+        """Prompt, and own the turn: return its result, or interrupt it when cancelled (K-24).
+
+        With ``returns`` the reply's text must be JSON that fits the type; a reply that does not is shown
+        to the model once more.
+
+        Raises:
+            ResultTypeError: the second reply did not fit either.
+
+        Cancellation:
+            The turn is interrupted, and its end is waited for, before Cancelled goes on.
+        """
+        result = await self._run(content, message_id)
+        if returns is None:
+            return cast("TurnResult[T]", result)
+        return await typed_result(result, returns, lambda text: self._run(text, None))
+
+    async def _run(self, content: Content, message_id: str | None) -> TurnResult[object]:
+        turn: Turn | None = None
+        try:
+            turn = await self.prompt(content, message_id=message_id, when="next")
+            return await turn.result()
+        finally:
+            if turn is None or not turn.settled:
+                await self._abandon()
+
+    async def _abandon(self) -> None:
+        """Whoever owned the turn is gone: end it, within the time that ending it may take."""
+        limits = self._stage.services.limits
+        bound_s = limits.tool_grace_s + limits.straggler_s + limits.close_grace_s
+        with trio.move_on_after(bound_s, shield=True):
+            await self.interrupt("turn", "caller").settled()
+
+    async def prompt(
+        self,
+        content: Content,
+        *,
+        message_id: str | None = None,
+        when: Literal["now", "next"] = "now",
+        source: str = "user",
+    ) -> Turn:
+        """Hand input over; durable on return.
+
+        An idle session starts a turn with it. During a turn, ``now`` joins it at its next step and
+        ``next`` waits for the turn after. The same ``message_id`` with the same content is accepted once;
+        then ``turn.duplicate`` is true.
+
+        Raises:
+            SessionClosedError, QueueFullError, MessageConflictError, ContentError: refused; nothing
+                was accepted.
+            AgentUnknownError, ModelMissingError: nobody can answer in this session.
+        """
+        message = Prompt(content, message_id, when, source)
+        receipt = cast("PromptReceipt", await self.send(message))
+        return Turn(self._stage, self.id, receipt)
+
+    async def append(self, type: str, data: JsonValue) -> Event:  # noqa: A002 - the wire word
+        """Append one event of a registered word; durable on return."""
+        return cast("Event", await self.send(Append(type, data)))
+
+    async def occlude(self, start: int, end: int, *, summary: Content | None = None) -> Event:
+        """Hide the events from ``start`` to ``end``; with ``summary``, it stands in their place.
+
+        Raises:
+            SurfaceOpError: ``rule`` says which check of the surface refused it; nothing changed.
+        """
+        return cast("Event", await self.send(Occlude(start, end, summary)))
+
+    async def compact(self) -> CompactionOutcome:
+        """Let the model summarise the older part of the history, and hide it behind the summary.
+
+        Raises:
+            CompactionError: the summary could not be made; the history is as it was.
+        """
+        return cast("CompactionOutcome", await self.send(Compact()))
+
+    async def fork(self, at: int | None = None, *, id: str | None = None) -> "Session":  # noqa: A002
+        """Make a session whose first events are this one's up to and including the seq ``at``.
+
+        ``at=None`` takes everything up to the last closed turn. It costs one commit, whatever the length.
+
+        Raises:
+            BoundaryError: ``at`` is not a seq of the log.
+            SessionExistsError: the id is taken.
+        """
+        return Session(self._stage, cast("SessionId", await self.send(Fork(at, id))))
+
+    def interrupt(self, scope: Scope = "turn", cause: str = "user") -> Interruption:
+        """Interrupt at once, without waiting; may be repeated.
+
+        ``turn`` ends the running turn, ``session`` a compaction too, ``tree`` everything below this
+        session, ``engine`` everything. What is queued stays queued.
+        """
+        return self._stage.interrupt(self.id, scope, cause)
+
+    def events(self, after: int | None = None, *, live: bool = True) -> Feed:
+        """Follow the session from behind the seq ``after``: -1 from the start, None from now."""
+        return Feed(self._stage, self.id, after, live=live)
+
+    async def projection(self) -> Projection:
+        """Return the messages that a model sees now; later appends do not change it."""
+        return cast("Projection", await self._stage.send(self.id, ReadProjection()))
+
+    async def inspect(self) -> SessionInspection:
+        """Return what the session is doing."""
+        return cast("SessionInspection", await self._stage.send(self.id, ReadInspection()))
+
+    async def result(self, message_id: str) -> TurnResult[object]:
+        """Wait for the end of the turn that took the input ``message_id``, also from an earlier process."""
+        return cast("TurnResult[object]", await self._stage.send(self.id, AwaitResult(message_id)))
+
+    async def rename(self, title: str | None) -> None:
+        """Set or clear the title."""
+        await self.send(Rename(title))
+
+    async def close(self) -> None:
+        """Take no more input, durably; a running turn is interrupted. Reading goes on."""
+        await self.send(Close())
+        await self.interrupt("session", "closed").settled()
+
+    async def reopen(self) -> None:
+        """Undo :meth:`close`."""
+        await self.send(Reopen())
