@@ -66,9 +66,7 @@ def event_from_wire(wire: object, *, seq: int | None = None) -> Event:
         SurfaceOpError: the surface fields have another form.
         EventDataError: the data is not lossless JSON.
     """
-    envelope = check_envelope(wire)
-    if seq is not None and envelope["seq"] != seq:
-        raise ImportFormatError("seq-gap", f"seq {envelope['seq']} stands where {seq} is due")
+    envelope = check_envelope(wire, seq=seq)
     return Event(
         envelope["seq"],
         envelope["time"],
@@ -97,16 +95,22 @@ def event_from_line(line: bytes, *, seq: int | None = None) -> Event:
     return event_from_wire(wire, seq=seq)
 
 
-def check_envelope(wire: object) -> dict[str, Any]:
+def check_envelope(wire: object, *, seq: int | None = None) -> dict[str, Any]:
     """Return ``wire`` when its keys and their plain values are an envelope; surface fields are not looked at.
 
+    Args:
+        wire: the object, as it was parsed.
+        seq: the position it must have, when that is known.
+
     Raises:
-        ImportFormatError: ``envelope-invalid``.
+        ImportFormatError: ``envelope-invalid`` or ``seq-gap``.
     """
     why = _envelope_fault(wire)
     if why is not None:
         raise ImportFormatError("envelope-invalid", why)
     assert isinstance(wire, dict)
+    if seq is not None and wire["seq"] != seq:
+        raise ImportFormatError("seq-gap", f"seq {wire['seq']} stands where {seq} is due")
     return wire
 
 

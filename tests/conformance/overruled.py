@@ -80,6 +80,22 @@ def _a_word_like_any_other(vector: Vector) -> Output:
     return Output({"kind": "user", "raw": vector.input["source"], "treatedAsUser": True})
 
 
+def _gets_a_plain_marker(vector: Vector) -> bool:
+    output = vector.raw.get("output")
+    return output is not None and output["seq"] == len(vector.input.get("seed", ())) + 1
+
+
+def _without_marker(vector: Vector) -> Output:
+    seed, output = vector.input["seed"], vector.raw["output"]
+    return Output({**output, "seq": len(seed), "lastType": seed[-1]["type"] if seed else None})
+
+
+def _result_names_no_call(vector: Vector) -> bool:
+    results = [e for e in vector.input.get("seed", ()) if e.get("type") == "tool/result"]
+    sources = [e["data"]["message"].get("source", {}) for e in results if e.get("data")]
+    return any(s.get("kind") != "tool" or not s.get("callId") for s in sources)
+
+
 OVERRULED: tuple[Overrule, ...] = (
     Overrule("S-50", {"truncateContent"}, _blocks_cut_wrongly, _blocks_cut_rightly),
     Overrule("S-52a", {"applyBudget"}, _became_text, lambda v: Output(cut_data(v.input["data"]))),
@@ -102,6 +118,10 @@ OVERRULED: tuple[Overrule, ...] = (
         {"runImportGates"},
         lambda v: v.quirk == "import-skips-surface-op",
         lambda _: Failure("SESSION_SURFACE_OP_INVALID"),
+    ),
+    Overrule("K-38", {"seed_admit"}, _gets_a_plain_marker, _without_marker),
+    Overrule(
+        "D-25", {"seed_admit"}, _result_names_no_call, lambda _: Failure("message-tool-source")
     ),
     Overrule("design 3", {"eventCatalog"}, lambda _: True, _catalog_with_added_words),
 )
