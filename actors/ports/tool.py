@@ -21,6 +21,8 @@ class ToolOutput:
 
     content: str | list[JsonObject]
     is_error: bool = False
+    code: str = "TOOL_FAILED"
+    """What the log calls the error; says nothing when there is none."""
     meta: JsonValue = None
     terminate: bool = False
     """Ask to end the turn after this batch (L-39)."""

@@ -1,1 +1,1 @@
-"""TODO"""
+"""Tools that come with Greenroom: typed functions."""

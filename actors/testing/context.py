@@ -1,0 +1,45 @@
+"""A tool context that remembers what a tool did with it."""
+
+from collections.abc import Iterable, Iterator
+
+import attrs
+import trio
+
+from actors.json import JsonValue
+from actors.ports.tool import ToolContext
+
+
+@attrs.define
+class RecordedContext:
+    """Makes a :class:`~actors.ports.tool.ToolContext` and keeps what went through it.
+
+    ``answers`` are given to the questions in order; when there are none left the answer is no (P6).
+    """
+
+    answers: Iterable[bool] = ()
+    shown: list[JsonValue] = attrs.field(factory=list, init=False)
+    """The progress, in order."""
+    questions: list[str] = attrs.field(factory=list, init=False)
+    cancelled: trio.Event = attrs.field(factory=trio.Event, init=False)
+    _answers: Iterator[bool] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._answers = iter(self.answers)
+
+    def context(self, call_id: str = "call-1", *, session_id: str = "session-1") -> ToolContext:
+        """Return a context of the first step of the first turn."""
+        return ToolContext(
+            session_id=session_id,
+            call_id=call_id,
+            idempotency_key=f"{session_id}/{call_id}",
+            turn=1,
+            step=1,
+            cancelled=self.cancelled,
+            progress=self.shown.append,
+            ask=self._ask,
+        )
+
+    async def _ask(self, question: str) -> bool:
+        await trio.lowlevel.checkpoint()
+        self.questions.append(question)
+        return next(self._answers, False)
