@@ -15,6 +15,7 @@ from tests.conformance.expected_budget import (
     cut_data,
     size_of_block,
 )
+from tests.conformance.overruled_rules import RULES_OVERRULED
 from tests.conformance.values import holds_anywhere
 
 MAX_DEPTH = 200
@@ -124,4 +125,5 @@ OVERRULED: tuple[Overrule, ...] = (
         "D-25", {"seed_admit"}, _result_names_no_call, lambda _: Failure("message-tool-source")
     ),
     Overrule("design 3", {"eventCatalog"}, lambda _: True, _catalog_with_added_words),
+    *RULES_OVERRULED,
 )
