@@ -120,3 +120,58 @@ class SessionExistsError(UsageError):
 
     def __str__(self) -> str:
         return f"session {self.session_id!r} exists: use engine.session({self.session_id!r})"
+
+
+class StaleEpochError(ConflictError):
+    """The writer's ownership was taken over; for ``expected`` and ``found`` read epochs.
+
+    Source: P3.
+    """
+
+    def __str__(self) -> str:
+        return (
+            f"this writer's ownership (epoch {self.expected}) was taken over by epoch {self.found}: "
+            f"nothing was written to session {self.session_id!r}; claim() the store again"
+        )
+
+
+class UnstorableError(UsageError):
+    """The events cannot be stored as given; nothing was written."""
+
+    code = "STORE_EVENTS_INVALID"
+
+    def __init__(self, session_id: str, why: str) -> None:
+        super().__init__(session_id, why)
+        self.session_id, self.why = session_id, why
+
+    def __str__(self) -> str:
+        return f"events for session {self.session_id!r} cannot be stored: {self.why}"
+
+
+class ForkCutError(UsageError):
+    """A fork may keep at most what its source has."""
+
+    code = "SESSION_FORK_CUT_INVALID"
+
+    def __init__(self, source: str, cut: int, length: int) -> None:
+        super().__init__(source, cut, length)
+        self.source, self.cut, self.length = source, cut, length
+
+    def __str__(self) -> str:
+        return f"a fork of {self.source!r} cannot keep {self.cut} events: it has {self.length}"
+
+
+class StoreSpecError(UsageError):
+    """The text does not name a store."""
+
+    code = "STORE_SPEC_INVALID"
+
+    def __init__(self, spec: str, why: str) -> None:
+        super().__init__(spec, why)
+        self.spec, self.why = spec, why
+
+    def __str__(self) -> str:
+        return (
+            f'{self.spec!r} does not name a store ({self.why}): use ":memory:", a path, '
+            'or "sqlite:///path"'
+        )

@@ -1,0 +1,92 @@
+"""The one writer: groups what many sessions want written, and commits each group once.
+
+While one group is in the database the next one gathers, so the cost of a commit and of a thread hop
+is shared by all who wait, and nobody waits longer than two commits.
+
+Source: performance.md, point 3.
+"""
+
+from collections.abc import Sequence
+
+import apsw
+import trio
+
+from actors.errors import GreenroomError
+from actors.errors.store import StoreCorruptError, UnstorableError
+from runtime.stores.faults import DAMAGED, UNSTORABLE, unavailable
+from runtime.stores.handover import Handover
+from runtime.stores.settings import SqliteSettings
+from runtime.stores.transaction import Cursors, Transaction
+from runtime.stores.writes import Write
+
+
+class Writer:
+    """Writes groups through the one writing connection; runs in a worker thread."""
+
+    def __init__(self, db: apsw.Connection, name: str) -> None:
+        self._db, self._name = db, name
+        self._cursors = Cursors()
+        self.commits = 0
+        """Transactions committed so far."""
+
+    def write(self, group: Sequence[Write]) -> None:
+        """Serve ``group`` in one transaction; afterwards every member has its result.
+
+        A member that the database cannot take fails alone: the others are written one by one.
+        """
+        try:
+            self._commit(group)
+        except (*DAMAGED, *UNSTORABLE):
+            for write in group:
+                self._write_alone(write)
+        except apsw.Error as error:
+            for write in group:
+                write.refuse(unavailable(self._name, error))
+
+    def close(self) -> None:
+        """Close the connection; the last one to close copies the write-ahead log back."""
+        self._db.close()
+
+    def _write_alone(self, write: Write) -> None:
+        try:
+            self._commit([write])
+        except DAMAGED as error:
+            write.refuse(StoreCorruptError(write.session_id, str(error)))
+        except UNSTORABLE as error:
+            write.refuse(UnstorableError(write.session_id, str(error)))
+        except apsw.Error as error:
+            write.refuse(unavailable(self._name, error))
+
+    def _commit(self, group: Sequence[Write]) -> None:
+        transaction = Transaction(self._db, self._cursors)
+        try:
+            transaction.begin()
+            for write in group:
+                _decide(write, transaction)
+            transaction.commit()
+        except BaseException:
+            transaction.rollback()
+            raise
+        self.commits += 1
+
+
+def _decide(write: Write, transaction: Transaction) -> None:
+    try:
+        write.answer(write.apply(transaction))
+    except GreenroomError as refusal:
+        write.refuse(refusal)
+
+
+async def commit_groups(
+    writes: Handover[Write],
+    writer: Writer,
+    settings: SqliteSettings,
+    *,
+    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Commit what is handed over until ``writes`` is closed and empty."""
+    limiter = trio.CapacityLimiter(1)
+    task_status.started()
+    while group := await writes.take(settings.group_events, settings.group_delay_s):
+        with writes.settling(group):
+            await trio.to_thread.run_sync(writer.write, group, limiter=limiter)

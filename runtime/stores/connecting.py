@@ -1,0 +1,90 @@
+"""Opening the file: directory, modes, schema, pragmas."""
+
+import os
+from pathlib import Path
+
+import apsw
+import attrs
+
+from actors.errors.store import StoreUnavailableError
+from runtime.stores.faults import unavailable
+from runtime.stores.ownership import OPENING, OwnerLock
+from runtime.stores.schema import MIGRATIONS, check_ours, migrate
+from runtime.stores.settings import SqliteSettings
+
+_FILE_MODE = 0o600
+_DIRECTORY_MODE = 0o700
+_SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL", "memory": "OFF"}
+
+
+@attrs.frozen
+class Connections:
+    """What an open database consists of."""
+
+    lock: OwnerLock
+    writer: apsw.Connection
+    readers: tuple[apsw.Connection, ...]
+
+
+def prepare(path: Path) -> OwnerLock:
+    """Make the directory and the files where they are missing, for their owner's eyes only.
+
+    Raises:
+        StoreUnavailableError: the path cannot hold a store.
+    """
+    try:
+        path.parent.mkdir(mode=_DIRECTORY_MODE, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE))
+        return OwnerLock(path.with_name(f"{path.name}.owner"))
+    except OSError as error:
+        raise StoreUnavailableError(str(path), error.strerror or str(error)) from error
+
+
+def connect(path: Path, lock: OwnerLock, settings: SqliteSettings) -> Connections | None:
+    """Open the connections and bring the schema up to date, or return None while another opens it.
+
+    Raises:
+        SchemaUnrecognizedError: the file is not ours.
+        SchemaTooNewError: a newer version wrote it.
+        StoreUnavailableError: it cannot be opened or written.
+    """
+    if not lock.take(OPENING):
+        return None
+    opened: list[apsw.Connection] = []
+    try:
+        opened.append(_writer(path, settings))
+        opened.extend(_reader(path, settings) for _ in range(settings.readers))
+    except apsw.Error as error:
+        raise unavailable(str(path), error) from error
+    else:
+        writer, *readers = opened
+        opened = []
+        return Connections(lock, writer, tuple(readers))
+    finally:
+        for connection in opened:
+            connection.close()
+        lock.drop(OPENING)
+
+
+def _writer(path: Path, settings: SqliteSettings) -> apsw.Connection:
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        db.set_busy_timeout(round(settings.busy_timeout_s * 1000))
+        version = check_ours(db, str(path))
+        db.pragma("journal_mode", "wal")
+        db.pragma("synchronous", _SYNCHRONOUS[settings.durability])
+        db.pragma("wal_autocheckpoint", settings.checkpoint_pages)
+        db.pragma("secure_delete", 1)
+        if version < len(MIGRATIONS):
+            migrate(db, version)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _reader(path: Path, settings: SqliteSettings) -> apsw.Connection:
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    db.set_busy_timeout(round(settings.busy_timeout_s * 1000))
+    db.pragma("query_only", 1)
+    return db

@@ -1,0 +1,25 @@
+"""What SQLite's errors mean for a caller."""
+
+import apsw
+
+from actors.errors.store import StoreUnavailableError
+
+DAMAGED = (apsw.ConstraintError, apsw.CorruptError, apsw.MismatchError)
+"""Rows that contradict each other or cannot be read: the fault of one session."""
+UNSTORABLE = (apsw.TooBigError, OverflowError, TypeError, ValueError)
+"""Values that no column can hold: the fault of one caller. (ValueError covers unpaired surrogates.)"""
+
+_WHY: tuple[tuple[type[apsw.Error], str], ...] = (
+    (apsw.BusyError, "another process holds the database locked"),
+    (apsw.LockedError, "the database is locked"),
+    (apsw.FullError, "the disk is full"),
+    (apsw.ReadOnlyError, "the database is read-only"),
+    (apsw.CantOpenError, "the file cannot be opened"),
+    (apsw.PermissionsError, "access is denied"),
+)
+
+
+def unavailable(name: str, error: Exception) -> StoreUnavailableError:
+    """Return a fresh error that says why the store cannot serve now."""
+    why = next((text for kind, text in _WHY if isinstance(error, kind)), "the database failed")
+    return StoreUnavailableError(name, f"{why} ({error})")

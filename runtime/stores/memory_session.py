@@ -1,0 +1,68 @@
+"""One session in memory, sharing its first events with the session it was forked from.
+
+Source: design 7 (lineage, not copies).
+"""
+
+from collections.abc import Sequence
+
+import attrs
+
+from actors.log.events import Event
+from actors.ports.store import SessionRecord, SessionRow
+
+
+@attrs.define(eq=False)
+class MemorySession:
+    """A session's record and its own events, those from ``cut`` on."""
+
+    record: SessionRecord
+    source: "MemorySession | None"
+    cut: int
+    own: list[Event]
+    forks: set["MemorySession"] = attrs.field(factory=set)
+    kept: int | None = None
+    """None while it is alive; else forks still read its events below this seq."""
+
+    @property
+    def length(self) -> int:
+        """The number of its events, inherited ones included."""
+        return self.cut + len(self.own)
+
+    def row(self) -> SessionRow:
+        """Return what the port shows of it."""
+        updated_ms = self.own[-1].time_ms if self.own else self.record.created_ms
+        return SessionRow(record=self.record, length=self.length, updated_ms=updated_ms)
+
+    def read(self, start: int, stop: int) -> Sequence[Event]:
+        """Return the events of [start, stop), which exist; a loop, for any depth of forks."""
+        pieces: list[list[Event]] = []
+        holder: MemorySession | None = self
+        while holder is not None and start < stop:
+            if stop > holder.cut:
+                pieces.append(holder.own[max(start - holder.cut, 0) : stop - holder.cut])
+                stop = holder.cut
+            holder = holder.source
+        return [event for piece in reversed(pieces) for event in piece]
+
+    def bury(self) -> None:
+        """Forget all that no fork reads, here and then in what it was forked from."""
+        self.kept = self.length + 1
+        grave: MemorySession | None = self
+        while grave is not None and grave.kept is not None:
+            need = max((min(fork.cut, fork.needed) for fork in grave.forks), default=None)
+            if need is not None and need >= grave.kept:
+                return
+            grave.kept = need or 0
+            grave = grave.trim(need)
+
+    @property
+    def needed(self) -> int:
+        """How much of the source may be read through it."""
+        return self.cut if self.kept is None else self.kept
+
+    def trim(self, need: int | None) -> "MemorySession | None":
+        """Keep the events below ``need``; with None let go of the source. Return the source."""
+        del self.own[max((need or 0) - self.cut, 0) :]
+        if need is None and self.source is not None:
+            self.source.forks.discard(self)
+        return self.source

@@ -1,0 +1,85 @@
+"""An event as a row, and back.
+
+Shape: ``(session, seq, time, type, body, crc, marks)``. ``body`` is the event's own bytes and ``crc``
+their checksum, so that damage below the database is noticed instead of folded. ``marks`` is NULL for
+most events; else JSON of what is rare: ``op`` (``["replace" | "hide", start, end]``), ``sources``,
+``ignorable``.
+"""
+
+from collections.abc import Sequence
+from sys import intern
+from typing import TypeAlias
+from zlib import crc32
+
+import orjson
+
+from actors.errors.store import StoreCorruptError, UnstorableError
+from actors.log.events import Event, Hide, Replace, SurfaceOp
+
+StoredRow: TypeAlias = tuple[int, int, int, str, bytes, int, str | None]
+LoadedRow: TypeAlias = tuple[int, int, str, bytes, int, str | None]
+
+_OPS: dict[str, type[Replace] | type[Hide]] = {"replace": Replace, "hide": Hide}
+
+
+def to_rows(session_id: str, key: int, start: int, events: Sequence[Event]) -> list[StoredRow]:
+    """Return the rows of ``events``, which must have the seqs from ``start`` on.
+
+    Raises:
+        UnstorableError: they have others.
+    """
+    rows: list[StoredRow] = []
+    seq = start
+    for event in events:
+        if event.seq != seq:
+            raise UnstorableError(session_id, f"seq {event.seq} where {seq} is due")
+        body = event.body
+        plain = event.op is None and event.sources is None and not event.ignorable
+        marks = None if plain else _marks(event)
+        rows.append((key, seq, event.time_ms, event.type, body, crc32(body), marks))
+        seq += 1
+    return rows
+
+
+def to_event(session_id: str, row: LoadedRow) -> Event:
+    """Return the event of a row.
+
+    Raises:
+        StoreCorruptError: the row cannot be what was stored.
+    """
+    seq, time_ms, type_, body, crc, marks = row
+    if crc32(body) != crc:
+        raise StoreCorruptError(session_id, f"the content of event {seq} has changed")
+    if marks is None:
+        return Event(seq, time_ms, intern(type_), body)
+    try:
+        return _marked(seq, time_ms, type_, body, marks)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreCorruptError(session_id, f"the marks of event {seq} are unreadable") from error
+
+
+def _marks(event: Event) -> str:
+    marks: dict[str, object] = {}
+    if event.op is not None:
+        marks["op"] = _op_to_list(event.op)
+    if event.sources is not None:
+        marks["sources"] = event.sources
+    if event.ignorable:
+        marks["ignorable"] = True
+    return orjson.dumps(marks).decode()
+
+
+def _op_to_list(op: SurfaceOp) -> list[str | int]:
+    word = "replace" if isinstance(op, Replace) else "hide"
+    return [word, op.start_seq, op.end_seq]
+
+
+def _marked(seq: int, time_ms: int, type_: str, body: bytes, text: str) -> Event:
+    marks = orjson.loads(text)
+    op = sources = None
+    if "op" in marks:
+        word, start, end = marks["op"]
+        op = _OPS[word](start, end)
+    if "sources" in marks:
+        sources = tuple(marks["sources"])
+    return Event(seq, time_ms, intern(type_), body, op, sources, marks.get("ignorable", False))

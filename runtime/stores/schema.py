@@ -1,0 +1,105 @@
+"""The tables, how they came to be, and the refusal of files that are not ours."""
+
+from collections.abc import Sequence
+
+import apsw
+import attrs
+
+from actors.errors.store import SchemaTooNewError, SchemaUnrecognizedError
+
+APPLICATION_ID = 0x47524E52
+"""``GRNR``: says in the file's header whose it is."""
+
+
+@attrs.frozen
+class Migration:
+    """One step from a schema version to the next."""
+
+    what: str
+    sql: str
+
+
+FIRST = Migration(
+    "sessions, events in commit order, ownership",
+    """
+    CREATE TABLE sessions (
+        key INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used twice: a late reader finds nothing
+        id TEXT NOT NULL,
+        source INTEGER,  -- key of the session whose first events it shares
+        cut INTEGER NOT NULL,  -- how many of them
+        parent TEXT,
+        agent TEXT NOT NULL,
+        title TEXT,
+        origin TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        kept INTEGER  -- NULL: alive; else deleted, and forks still read events below this seq
+    ) STRICT;
+    CREATE UNIQUE INDEX sessions_by_id ON sessions (id) WHERE kept IS NULL;
+    CREATE INDEX sessions_by_parent ON sessions (parent, id) WHERE kept IS NULL AND parent IS NOT NULL;
+    CREATE INDEX sessions_by_source ON sessions (source) WHERE source IS NOT NULL;
+    CREATE TABLE events (
+        session INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        time INTEGER NOT NULL,
+        type TEXT NOT NULL,
+        body BLOB NOT NULL,
+        crc INTEGER NOT NULL,
+        marks TEXT,
+        UNIQUE (session, seq)
+    ) STRICT;
+    CREATE TABLE owner (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        epoch INTEGER NOT NULL,
+        owner TEXT,
+        pid INTEGER,
+        host TEXT,
+        boot TEXT,
+        started TEXT
+    ) STRICT;
+    INSERT INTO owner (one, epoch) VALUES (1, 0);
+    """,
+)
+
+MIGRATIONS: tuple[Migration, ...] = (FIRST,)
+
+
+def check_ours(db: apsw.Connection, name: str, known: int = len(MIGRATIONS)) -> int:
+    """Return the schema version of a database that is ours or empty (0); changes nothing.
+
+    Raises:
+        SchemaUnrecognizedError: it is another program's database, or no database.
+        SchemaTooNewError: a newer version wrote it.
+    """
+    try:
+        application = db.execute("PRAGMA application_id").get
+        version = db.execute("PRAGMA user_version").get
+        tables = db.execute("SELECT count(*) FROM sqlite_schema").get
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise SchemaUnrecognizedError(name) from error
+    if application != APPLICATION_ID and (application or version or tables):
+        raise SchemaUnrecognizedError(name)
+    if version > known:
+        raise SchemaTooNewError(name, version, known)
+    return int(version)
+
+
+def migrate(db: apsw.Connection, version: int, chain: Sequence[Migration] = MIGRATIONS) -> None:
+    """Bring the schema from ``version`` to the end of ``chain``, each step in one transaction.
+
+    Every step leaves a row in ``migrations``.
+    """
+    for number, step in enumerate(chain[version:], version + 1):
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            db.execute(
+                "CREATE TABLE IF NOT EXISTS migrations"
+                " (version INTEGER PRIMARY KEY, what TEXT NOT NULL) STRICT"
+            )
+            db.execute(step.sql)
+            db.execute("INSERT INTO migrations VALUES (?, ?)", (number, step.what))
+            db.pragma("application_id", APPLICATION_ID)
+            db.pragma("user_version", number)
+            db.execute("COMMIT")
+        finally:
+            if db.in_transaction:
+                db.execute("ROLLBACK")

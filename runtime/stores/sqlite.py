@@ -1,0 +1,180 @@
+"""The SQLite store: one file, one writer, readers apart.
+
+Source: design 7.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import cast
+
+import trio
+
+from actors.errors.store import StoreUnavailableError
+from actors.ids import SessionId
+from actors.log.events import Event
+from actors.ports.store import EventStore, SessionRecord, SessionRow
+from runtime.stores.claiming import Claim, Ownership, Release
+from runtime.stores.committer import Writer, commit_groups
+from runtime.stores.connecting import Connections, connect, prepare
+from runtime.stores.deleting import Delete
+from runtime.stores.handover import Handover
+from runtime.stores.readers import Reader, serve_reads
+from runtime.stores.reading import Chunk, Read, ReadEvents, ReadRow, ReadRows
+from runtime.stores.settings import SqliteSettings
+from runtime.stores.writes import Append, Create, Rename, Write
+
+_OPENING_POLL_S = 0.02
+_CLOSE_S = 60.0
+"""Only a disk that does not answer can take so long."""
+
+
+class SqliteStore(EventStore):
+    """Sessions in one file. Made by :func:`open_sqlite`.
+
+    Writes of all sessions that are under way together share one commit; reads never wait for writes.
+    """
+
+    def __init__(self, path: Path, connections: Connections, settings: SqliteSettings) -> None:
+        self._path, self._settings = path, settings
+        self._writer = Writer(connections.writer, str(path))
+        self._readers = [Reader(connection, str(path)) for connection in connections.readers]
+        self._ownership = Ownership(str(path), connections.lock)
+        self._writes: Handover[Write] = Handover(self._closed)
+        self._reads: Handover[Read] = Handover(self._closed)
+        self._ended = trio.Event()
+
+    @property
+    def commits(self) -> int:
+        """Transactions committed since it was opened: with many sessions far fewer than appends."""
+        return self._writer.commits
+
+    async def serve(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Write and read until :meth:`aclose`.
+
+        Cancellation:
+            Not cancellable: whoever winds down under a shield must still be able to write. It is
+            bounded by the store's context, which closes the store when it is left.
+        """
+        with trio.CancelScope(shield=True):
+            try:
+                async with trio.open_nursery() as workers:
+                    for reader in self._readers:
+                        await workers.start(serve_reads, self._reads, reader)
+                    await workers.start(commit_groups, self._writes, self._writer, self._settings)
+                    task_status.started()
+            finally:
+                self._writes.abandon()
+                self._reads.abandon()
+                with trio.move_on_after(_CLOSE_S, shield=True):
+                    await trio.to_thread.run_sync(self._disconnect)
+                self._ended.set()
+
+    async def claim(self, owner: str, *, take_over: bool = False) -> int:
+        """See the port."""
+        claim = Claim(self._ownership, owner, take_over=take_over)
+        return cast("int", await self._writes.do(claim))
+
+    async def release(self, epoch: int) -> None:
+        """See the port."""
+        await self._writes.do(Release(self._ownership, epoch))
+
+    async def create(
+        self, record: SessionRecord, events: Sequence[Event] = (), *, epoch: int
+    ) -> None:
+        """See the port."""
+        await self._writes.do(Create(record, events, epoch))
+
+    async def append(
+        self, session_id: SessionId, events: Sequence[Event], *, expected_seq: int, epoch: int
+    ) -> None:
+        """See the port."""
+        await self._writes.do(Append(session_id, events, expected_seq, epoch))
+
+    async def read(
+        self, session_id: SessionId, start: int = 0, stop: int | None = None
+    ) -> Sequence[Event]:
+        """See the port. A long log is fetched in pieces, so that others have their turn between them."""
+        events: list[Event] = []
+        limit = self._settings.chunk_events
+        while True:
+            read = ReadEvents(session_id, start, stop, limit)
+            chunk = cast("Chunk", await self._reads.do(read))
+            events += chunk.events
+            if chunk.resume >= chunk.stop:
+                return events
+            start, stop = chunk.resume, chunk.stop
+
+    async def row(self, session_id: SessionId) -> SessionRow:
+        """See the port."""
+        return cast("SessionRow", await self._reads.do(ReadRow(session_id)))
+
+    async def rows(
+        self, *, after: SessionId | None = None, limit: int = 100, parent: SessionId | None = None
+    ) -> Sequence[SessionRow]:
+        """See the port."""
+        return cast("list[SessionRow]", await self._reads.do(ReadRows(after or "", limit, parent)))
+
+    async def rename(self, session_id: SessionId, title: str | None, *, epoch: int) -> None:
+        """See the port."""
+        await self._writes.do(Rename(session_id, title, epoch))
+
+    async def delete(self, session_id: SessionId, *, epoch: int) -> None:
+        """See the port."""
+        await self._writes.do(Delete(session_id, epoch))
+
+    async def aclose(self) -> None:
+        """See the port; may be called again."""
+        self._writes.close()
+        self._reads.close()
+        await self._ended.wait()
+
+    def _disconnect(self) -> None:
+        for reader in self._readers:
+            reader.close()
+        self._writer.close()
+        self._ownership.close()
+
+    def _closed(self) -> StoreUnavailableError:
+        return StoreUnavailableError(str(self._path), "it is closed")
+
+
+@asynccontextmanager
+async def open_sqlite(
+    path: Path, settings: SqliteSettings | None = None
+) -> AsyncIterator[SqliteStore]:
+    """Open the store at ``path``, making it when it is missing; close it at the end.
+
+    Raises:
+        SchemaUnrecognizedError: the file is not ours.
+        SchemaTooNewError: a newer version wrote it.
+        StoreUnavailableError: it cannot be opened or written.
+    """
+    settings = settings or SqliteSettings()
+    store = SqliteStore(path, await _connect(path, settings), settings)
+    services = trio.open_nursery()
+    nursery = await services.__aenter__()
+    try:
+        await nursery.start(store.serve)
+        yield store
+    finally:
+        # The nursery is left without the body's error, which it would wrap in a group.
+        with trio.move_on_after(_CLOSE_S, shield=True):
+            await store.aclose()
+        await services.__aexit__(None, None, None)
+
+
+async def _connect(path: Path, settings: SqliteSettings) -> Connections:
+    lock = await trio.to_thread.run_sync(prepare, path)
+    opened = None
+    try:
+        with trio.move_on_after(settings.busy_timeout_s):
+            # There is nothing to be woken by: another process holds the lock.
+            while (opened := await trio.to_thread.run_sync(connect, path, lock, settings)) is None:  # noqa: ASYNC110
+                await trio.sleep(_OPENING_POLL_S)
+    finally:
+        if opened is None:
+            lock.close()
+    if opened is None:
+        raise StoreUnavailableError(str(path), "other processes keep opening it")
+    return opened

@@ -1,0 +1,106 @@
+"""The writes a store knows, as jobs: each decides first and changes afterwards.
+
+Each is applied inside a transaction, in a worker thread, and returns what its caller gets.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from actors.errors.store import ConflictError, ForkCutError, SessionExistsError
+from actors.log.events import Event
+from actors.ports.store import Lineage, SessionRecord
+from runtime.stores.handover import Job
+from runtime.stores.rows import to_rows
+from runtime.stores.transaction import Cursor, Transaction
+
+_CREATE = """
+    INSERT INTO sessions (id, source, cut, parent, agent, title, origin, created)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_RENAME = "UPDATE sessions SET title = ? WHERE key = ?"
+
+
+class Write(Job, ABC):
+    """A job for the committer. ``session_id`` is the session that a damage is reported for."""
+
+    __slots__ = ("epoch", "session_id")
+
+    def __init__(self, session_id: str, epoch: int, weight: int = 1) -> None:
+        super().__init__(weight)
+        self.session_id, self.epoch = session_id, epoch
+
+    @abstractmethod
+    def apply(self, to: Transaction) -> object:
+        """Do it inside the transaction and return what the caller gets.
+
+        Raises:
+            GreenroomError: it is refused, and nothing of it was done.
+        """
+
+
+class Append(Write):
+    """Append a batch to a session that stands at ``expected_seq``."""
+
+    __slots__ = ("events", "expected_seq")
+
+    def __init__(
+        self, session_id: str, events: Sequence[Event], expected_seq: int, epoch: int
+    ) -> None:
+        super().__init__(session_id, epoch, len(events))
+        self.events, self.expected_seq = events, expected_seq
+
+    def apply(self, to: Transaction) -> None:
+        """See the port."""
+        to.fence(self.session_id, self.epoch)
+        cursor = to.cursor(self.session_id)
+        if cursor.length != self.expected_seq:
+            raise ConflictError(self.session_id, self.expected_seq, cursor.length)
+        rows = to_rows(self.session_id, cursor.key, cursor.length, self.events)
+        to.add(self.session_id, cursor, rows)
+
+
+class Create(Write):
+    """Store a new session with its first own events."""
+
+    __slots__ = ("events", "record")
+
+    def __init__(self, record: SessionRecord, events: Sequence[Event], epoch: int) -> None:
+        super().__init__(record.id, epoch, 1 + len(events))
+        self.record, self.events = record, events
+
+    def apply(self, to: Transaction) -> None:
+        """See the port."""
+        record = self.record
+        to.fence(record.id, self.epoch)
+        if to.find(record.id) is not None:
+            raise SessionExistsError(record.id)
+        source, cut = _source(to, record.lineage)
+        rows = to_rows(record.id, 0, cut, self.events)
+        fields = (record.id, source, cut, record.parent, record.agent, record.title, record.origin)
+        to.db.execute(_CREATE, (*fields, record.created_ms))
+        key = to.db.last_insert_rowid()
+        to.add(record.id, Cursor(key, cut), [(key, *row[1:]) for row in rows])
+
+
+class Rename(Write):
+    """Set or clear a title."""
+
+    __slots__ = ("title",)
+
+    def __init__(self, session_id: str, title: str | None, epoch: int) -> None:
+        super().__init__(session_id, epoch)
+        self.title = title
+
+    def apply(self, to: Transaction) -> None:
+        """See the port."""
+        to.fence(self.session_id, self.epoch)
+        to.db.execute(_RENAME, (self.title, to.cursor(self.session_id).key))
+
+
+def _source(to: Transaction, lineage: Lineage | None) -> tuple[int | None, int]:
+    if lineage is None:
+        return None, 0
+    cursor = to.cursor(lineage.source)
+    if not 0 <= lineage.cut <= cursor.length:
+        raise ForkCutError(lineage.source, lineage.cut, cursor.length)
+    return cursor.key, lineage.cut
