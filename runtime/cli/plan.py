@@ -5,7 +5,7 @@ Pure: the same seed gives the same plan in any process.
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 import attrs
 
@@ -14,8 +14,6 @@ FORKED: Final = 0.10
 COMPACTED: Final = 0.10
 APPROVED: Final = 0.90
 """The share of sessions, or of asks, that get it."""
-
-Disturbance: TypeAlias = Literal["interrupt", "fork", "compact"]
 
 
 @attrs.frozen(kw_only=True)
@@ -47,7 +45,7 @@ def plan(seed: int, sessions: int, lengths: Sequence[int]) -> tuple[SessionPlan,
     return tuple(_one(seed, index, lengths) for index in range(sessions))
 
 
-def approved(seed: int, session: int, ask: int) -> bool:
+def approved(seed: int, session: str, ask: int) -> bool:
     """Say whether the policy of the drive approves the ``ask``-th ask of a session."""
     return chance(seed, "approved", session, ask) < APPROVED
 

@@ -35,6 +35,8 @@ class Report:
     duration_s: float
     memory_per_session_bytes: int | None
     verdicts: tuple[Verdict, ...]
+    failures: Mapping[str, str]
+    """Sessions whose conversation went wrong, with the reason."""
     unreadable: Mapping[str, str]
     """Files whose format cannot be read, with the reason."""
     interrupted: bool
@@ -60,7 +62,7 @@ class Report:
 
         Shape: ``{store, sessions, forks, turns, turns_by_reason, events, events_per_s, asks, commits,
         acts, duration_s, memory_per_session_bytes, checks: {passed, failed: [{session, fault}]},
-        unreadable: {file: reason}, interrupted}``.
+        failures: {session: reason}, unreadable: {file: reason}, interrupted}``.
         """
         failed = [{"session": one.session_id, "fault": one.fault} for one in self.faults]
         return orjson.dumps(
@@ -78,6 +80,7 @@ class Report:
                 "duration_s": round(self.duration_s, 3),
                 "memory_per_session_bytes": self.memory_per_session_bytes,
                 "checks": {"passed": self.passed, "failed": failed},
+                "failures": dict(self.failures),
                 "unreadable": dict(self.unreadable),
                 "interrupted": self.interrupted,
             },
@@ -98,6 +101,8 @@ class Report:
             yield f"by the seed: {_counts(self.acts)}"
         for name, why in self.unreadable.items():
             yield f"not read: {name}: {why}"
+        for session_id, why in self.failures.items():
+            yield f"FAILED {session_id}: {why}"
         for verdict in self.faults:
             yield f"WRONG {verdict.session_id}: {verdict.fault}"
         yield f"checked: {self.passed} of {len(self.verdicts)} stored logs fold to what their actor held"

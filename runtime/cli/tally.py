@@ -6,6 +6,7 @@ from typing import Final, Literal, TypeAlias
 import attrs
 import orjson
 
+from actors.errors import GreenroomError
 from actors.log.events import Event
 
 State: TypeAlias = Literal["created", "running", "asking", "idle", "done"]
@@ -30,6 +31,8 @@ class Tally:
     acts: Counter[str] = attrs.field(factory=Counter)
     """What the drive did to sessions: interrupted, forked, compacted."""
     states: dict[str, State] = attrs.field(factory=dict)
+    failures: dict[str, str] = attrs.field(factory=dict)
+    """Sessions whose conversation went wrong, with the first reason."""
 
     def saw(self, session_id: str, event: Event) -> None:
         """Count one durable event."""
@@ -44,6 +47,14 @@ class Tally:
     def entered(self, session_id: str, state: State) -> None:
         """Note the state of a session that no event tells."""
         self.states[session_id] = state
+
+    def failed(self, session_id: str, errors: BaseExceptionGroup[GreenroomError]) -> None:
+        """Note that a conversation went wrong."""
+        first: BaseException = errors
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        assert isinstance(first, GreenroomError)
+        self.failures[session_id] = f"{first} [{first.code}]"
 
     def in_state(self) -> Counter[State]:
         """Return how many sessions are in which state."""

@@ -44,6 +44,8 @@ def test_chance_is_even_and_bounded() -> None:
 
 
 def test_the_policy_approves_most_asks_and_refuses_some() -> None:
-    answers = Counter(approved(1, session, ask) for session in range(100) for ask in range(3))
+    answers = Counter(
+        approved(1, f"-{session:05}", ask) for session in range(100) for ask in range(3)
+    )
 
     assert 200 < answers[True] < 295

@@ -1,0 +1,131 @@
+"""The commands and their options; what each does is in a module of its own, imported when it is called."""
+
+from pathlib import Path
+from typing import Final, TextIO
+
+import click
+import rich.console
+
+from runtime.cli.failure import told_plainly
+
+DEFAULT_STORE: Final = "greenroom.db"
+
+_FILE: Final = click.Path(path_type=Path)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="greenroom")
+def app() -> None:
+    """Drive, list and verify agent sessions.
+
+    Exit status: 0 when all is well, 1 when something failed or a log is not as promised, 2 when the
+    call must be changed, 130 after Ctrl-C.
+    """
+
+
+@app.command()
+@click.option("--sessions", type=click.IntRange(1, 100_000), default=100, show_default=True)
+@click.option(
+    "--replay",
+    "replays",
+    type=click.Path(exists=True, path_type=Path),
+    multiple=True,
+    help="A recorded log, or a folder of them; may be given again. Default: the samples that come along.",
+)
+@click.option("--store", default=DEFAULT_STORE, show_default=True, help="SQLite file, or :memory:")
+@click.option(
+    "--speed",
+    default="20",
+    show_default=True,
+    help="How much faster than recorded; max leaves the delays out.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Decides who is disturbed.")
+@click.option("--json", "json_file", type=_FILE, help="Write the report there as JSON.")
+@click.option(
+    "--ack-fd",
+    type=click.IntRange(min=0),
+    help="Write 'SESSION SEQ' lines of what was acknowledged to this open file descriptor.",
+)
+def run(
+    *,
+    sessions: int,
+    replays: tuple[Path, ...],
+    store: str,
+    speed: str,
+    seed: int,
+    json_file: Path | None,
+    ack_fd: int | None,
+) -> None:
+    """Drive recorded conversations through the live engine, and check every log at the end."""
+    from runtime.cli.order import Order
+    from runtime.cli.running import drive_and_report
+
+    order = Order(
+        sessions=sessions,
+        replays=replays,
+        store=store,
+        speed=_speed(speed),
+        seed=seed,
+        json_file=json_file,
+        ack_fd=ack_fd,
+    )
+    with told_plainly():
+        status = drive_and_report(order, rich.console.Console())
+    raise SystemExit(status)
+
+
+@app.command()
+@click.argument("store", default=DEFAULT_STORE)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+def sessions(store: str, *, as_json: bool) -> None:
+    """List the sessions of STORE."""
+    from runtime.cli.listing import list_sessions
+
+    with told_plainly():
+        for line in list_sessions(store, as_json=as_json):
+            click.echo(line)
+
+
+@app.command()
+@click.argument("target", metavar="FILE_OR_SESSION")
+@click.option("--store", default=DEFAULT_STORE, show_default=True, help="Where a session is kept.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def inspect(target: str, *, store: str, as_json: bool) -> None:
+    """Print the figures of one log: a recorded file, or a session of a store."""
+    from runtime.cli.inspecting import inspect_log
+
+    with told_plainly():
+        for line in inspect_log(target, store, as_json=as_json):
+            click.echo(line)
+
+
+@app.command()
+@click.argument("store", default=DEFAULT_STORE)
+@click.option(
+    "--acks",
+    type=click.File(),
+    help="Lines 'SESSION SEQ' of what was acknowledged (- for stdin): each must be there.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def check(store: str, *, acks: TextIO | None, as_json: bool) -> None:
+    """Verify every log of STORE: nothing missing, no gap, a fold from scratch, an end for every start."""
+    from runtime.cli.checking import check_store
+
+    with told_plainly():
+        status, lines = check_store(store, acks or (), as_json=as_json)
+    for line in lines:
+        click.echo(line)
+    raise SystemExit(status)
+
+
+def _speed(text: str) -> float:
+    """Return the factor; max is infinite."""
+    try:
+        factor = float("inf") if text == "max" else float(text)
+    except ValueError:
+        factor = 0.0
+    if not factor > 0:
+        raise click.BadParameter(
+            f"{text!r} is neither max nor a number above 0", param_hint="--speed"
+        )
+    return factor

@@ -1,0 +1,74 @@
+"""``greenroom check``: every log of a store, and every acknowledgement that somebody kept."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import orjson
+import trio
+
+from actors.errors import GreenroomError
+from actors.errors.store import SessionNotFoundError
+from actors.ids import SessionId
+from actors.ports.store import EventStore
+from runtime.cli.acks import parse_ack
+from runtime.cli.failure import FAILED
+from runtime.cli.stored import every_row, existing_store
+from runtime.cli.verify import LogCheck, check_log
+
+
+def check_store(spec: str, acks: Iterable[str], *, as_json: bool) -> tuple[int, list[str]]:
+    """Check every log; return the exit status and the lines to print."""
+    checks = trio.run(_check_all, spec, _acknowledged(acks))
+    faulty = [check for check in checks if check.fault is not None]
+    lines = [_as_json(checks, faulty)] if as_json else list(_as_lines(checks, faulty))
+    return FAILED if faulty else 0, lines
+
+
+def _acknowledged(acks: Iterable[str]) -> dict[SessionId, int]:
+    """Return how many events of each session were acknowledged."""
+    counts: dict[SessionId, int] = {}
+    for line in acks:
+        if (ack := parse_ack(line)) is not None:
+            session_id, seq = ack
+            counts[session_id] = max(counts.get(session_id, 0), seq + 1)
+    return counts
+
+
+async def _check_all(spec: str, acknowledged: Mapping[SessionId, int]) -> list[LogCheck]:
+    async with existing_store(spec) as store:
+        ids = [row.record.id for row in await every_row(store)]
+        checks = [await _check(store, id_, acknowledged.get(id_, 0)) for id_ in ids]
+    return checks + [
+        LogCheck(session_id=lost, events=0, fault=str(SessionNotFoundError(lost)))
+        for lost in sorted(acknowledged.keys() - set(ids))
+    ]
+
+
+async def _check(store: EventStore, session_id: SessionId, acknowledged: int) -> LogCheck:
+    try:
+        events = await store.read(session_id)
+    except GreenroomError as error:
+        return LogCheck(session_id=session_id, events=0, fault=f"{error} [{error.code}]")
+    return check_log(session_id, events, acknowledged)
+
+
+def _as_lines(checks: Sequence[LogCheck], faulty: Sequence[LogCheck]) -> Iterator[str]:
+    yield from (f"WRONG {check.session_id}: {check.fault}" for check in faulty)
+    unfinished = sum(check.closers > 0 for check in checks)
+    events = sum(check.events for check in checks)
+    yield (
+        f"{len(checks) - len(faulty)} of {len(checks)} logs are as promised, {events} events; "
+        f"{unfinished} were left unfinished, and recovery will close them"
+    )
+
+
+def _as_json(checks: Sequence[LogCheck], faulty: Sequence[LogCheck]) -> str:
+    """Shape: ``{sessions, events, unfinished, closersNeeded, faults: [{session, fault}]}``."""
+    return orjson.dumps(
+        {
+            "sessions": len(checks),
+            "events": sum(check.events for check in checks),
+            "unfinished": sum(check.closers > 0 for check in checks),
+            "closersNeeded": sum(check.closers for check in checks),
+            "faults": [{"session": one.session_id, "fault": one.fault} for one in faulty],
+        }
+    ).decode()

@@ -1,0 +1,77 @@
+"""``greenroom inspect``: the figures of one log, from a file or from a store."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import trio
+
+from actors.errors import UsageError
+from actors.json import JsonObject, JsonValue
+from runtime.cli.stored import existing_store
+from runtime.formats.figures import figures
+from runtime.formats.native import native_lines
+from runtime.formats.reading import read_log
+from runtime.formats.readlog import Origin, ReadLog
+
+
+class UnreadableFileError(UsageError):
+    """The file is there and cannot be read."""
+
+    code = "FILE_UNREADABLE"
+
+    def __init__(self, file: str, why: str) -> None:
+        super().__init__(file, why)
+        self.file, self.why = file, why
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.why}"
+
+
+def inspect_log(target: str, spec: str, *, as_json: bool) -> Iterator[str]:
+    """Yield the figures of the file ``target``, or of the session of that id in the store ``spec``."""
+    found = figures(
+        _file(Path(target)) if Path(target).exists() else trio.run(_stored, target, spec)
+    )
+    if as_json:
+        yield orjson.dumps(found).decode()
+    else:
+        yield from (f"{name:<15} {_shown(value)}" for name, value in found.items())
+
+
+def _file(path: Path) -> ReadLog:
+    try:
+        return read_log(path)
+    except OSError as error:
+        raise UnreadableFileError(str(path), error.strerror or str(error)) from error
+
+
+async def _stored(session_id: str, spec: str) -> ReadLog:
+    """Read the session as its own export, so that both ways give the same figures."""
+    async with existing_store(spec) as store:
+        record = (await store.row(session_id)).record
+        events = await store.read(session_id)
+    origin = Origin(
+        id=record.id,
+        created_ms=record.created_ms,
+        agent=record.agent,
+        title=record.title,
+        parent=record.parent,
+        lineage=record.lineage,
+    )
+    return read_log(b"".join(native_lines(origin, events)))
+
+
+def _shown(value: JsonValue) -> str:
+    """Return a value for people: of a list of objects, only how many there are."""
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        return f"{len(value)}"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, dict):
+        return _pairs(value)
+    return "none" if value is None else str(value)
+
+
+def _pairs(value: JsonObject) -> str:
+    return ", ".join(f"{name} {count}" for name, count in value.items()) or "none"

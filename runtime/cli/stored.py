@@ -1,0 +1,46 @@
+"""Reading a store that must exist, beside whoever owns it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import trio
+
+from actors.errors import UsageError
+from actors.ports.store import EventStore, SessionRow
+from runtime.stores.open import open_store
+
+_PAGE = 200
+
+
+class StoreMissingError(UsageError):
+    """There is no store to read."""
+
+    code = "STORE_MISSING"
+
+    def __init__(self, store: str) -> None:
+        super().__init__(store)
+        self.store = store
+
+    def __str__(self) -> str:
+        return f"there is no store at {self.store}: greenroom run makes one"
+
+
+@asynccontextmanager
+async def existing_store(spec: str) -> AsyncIterator[EventStore]:
+    """Open a store for reading; nothing is claimed, so its owner goes on undisturbed.
+
+    Raises:
+        StoreMissingError: the file is not there.
+    """
+    if not await trio.Path(spec.removeprefix("sqlite:///")).is_file():
+        raise StoreMissingError(spec)
+    async with open_store(spec) as store:
+        yield store
+
+
+async def every_row(store: EventStore) -> list[SessionRow]:
+    """Return all sessions in order of their ids."""
+    rows: list[SessionRow] = []
+    while page := await store.rows(after=rows[-1].record.id if rows else None, limit=_PAGE):
+        rows += page
+    return rows
