@@ -9,13 +9,15 @@ import io
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, Final, TypeAlias, cast
+from typing import BinaryIO, Final, TypeAlias
 
 import attrs
 
 from actors.errors.format import DamagedLogError, UnknownFormatError
 from actors.json import JsonObject
-from runtime.formats import native
+from runtime.formats import berry, native
+from runtime.formats.claude_code import is_claude, read_claude
+from runtime.formats.codex import is_codex, read_codex
 from runtime.formats.dsh import read_dsh
 from runtime.formats.frames import MAGIC, FrameText
 from runtime.formats.lines import (
@@ -88,7 +90,7 @@ def _read_lines(found: Iterator[Line], limits: ReadLimits) -> ReadLog:
     if header.get("type") == "session":
         return read_dsh(everything, limits.events)
     written = (line for line in everything if not is_blank(line.text))
-    return _read_by_format(header, first, cast("Iterator[Line]", written), limits)
+    return _read_by_format(header, first, written, limits)
 
 
 def _read_by_format(
@@ -96,6 +98,12 @@ def _read_by_format(
 ) -> ReadLog:
     if header.get("format") == native.FORMAT:
         return read_native(found, limits.events)
+    if header.get("format") == berry.FORMAT:
+        return berry.read_berry(found, limits.events)
+    if is_codex(header):
+        return read_codex(found, limits.events)
+    if is_claude(header):
+        return read_claude(found, limits.events)
     raise UnknownFormatError(_shown(first))
 
 

@@ -4,16 +4,18 @@ Source: design 3, K-29.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, assert_never
 
 import orjson
 
 from actors.json import JsonObject
 from actors.log.events import Event
+from runtime.formats.berry import write_berry
 from runtime.formats.dsh import write_dsh
 from runtime.formats.frames import write_frame
 from runtime.formats.native import native_lines
 from runtime.formats.readlog import Origin, Profile, ReadLog
+from runtime.formats.transcript import records_of
 
 _FRAME_LINES: Final = 1000
 
@@ -56,11 +58,22 @@ def write_log(log: ReadLog, *, zstd: bool = False) -> Iterator[bytes]:
 
 
 def _lines(log: ReadLog) -> Iterator[bytes]:
-    if log.format == "dsh":
-        bare = not log.file.stored_seq
-        values = write_dsh(log.header, log.events, version=log.version, bare=bare)
-        return (orjson.dumps(value) + b"\n" for value in values)
-    return native_lines(log.origin, log.events, profile=log.profile)
+    match log.format:
+        case "dsh":
+            bare = not log.file.stored_seq
+            return _dumped(write_dsh(log.header, log.events, version=log.version, bare=bare))
+        case "berry-agent/session":
+            return _dumped(write_berry(log.header, log.events))
+        case "claude-code" | "codex":
+            return _dumped(records_of(log.format, log.events))
+        case "greenroom/session":
+            return native_lines(log.origin, log.events, profile=log.profile)
+        case _:
+            assert_never(log.format)
+
+
+def _dumped(values: Iterator[JsonObject]) -> Iterator[bytes]:
+    return (orjson.dumps(value) + b"\n" for value in values)
 
 
 def _frames(lines: Iterator[bytes]) -> Iterator[bytes]:
