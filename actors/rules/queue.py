@@ -39,11 +39,12 @@ class Standing:
     """Nothing is taken until it is released (K-8)."""
     next_step: int = 0
     next_turn: int = 0
+    capacity: int = CAPACITY
 
     @property
     def full(self) -> bool:
         """Whether no entry fits any more."""
-        return self.next_step + self.next_turn >= CAPACITY
+        return self.next_step + self.next_turn >= self.capacity
 
 
 @attrs.frozen(kw_only=True)

@@ -151,6 +151,13 @@ class GiveUp:
     attempt: int = 0
     reason: Reason | None = None
 
+    @property
+    def decided_by(self) -> Literal["host", "hook"] | None:
+        """Who made the last decision; nobody did about an overflow (L-96)."""
+        if self.reason == "overflow":
+            return None
+        return "hook" if self.reason in {"hook", "hook-stop"} else "host"
+
 
 Decision: TypeAlias = Retry | CompactThenRetry | RefreshThenRetry | GiveUp
 

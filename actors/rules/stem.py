@@ -16,34 +16,15 @@ _SEPARATORS: Final = re.compile(r"""[\s|&;<>()`$'"\\{}=,]+""")
 _BLANKS: Final = re.compile(r"[\s|&;<>()`${},=]+")
 _QUOTING: Final = re.compile(r"""['"\\]""")
 _HIDDEN: Final = re.compile(r"[\\*?\[{~=]")
-_WRAPPERS: Final = frozenset(
-    [
-        "builtin",
-        "busybox",
-        "chroot",
-        "command",
-        "doas",
-        "env",
-        "eval",
-        "exec",
-        "find",
-        "ionice",
-        "nice",
-        "nohup",
-        "parallel",
-        "setsid",
-        "source",
-        "stdbuf",
-        "strace",
-        "sudo",
-        "su",
-        "time",
-        "timeout",
-        "watch",
-        "xargs",
-    ]
+_WRAPPER: Final = re.compile(
+    "!|builtin|busybox|chroot|command|coproc|do|doas|else|env|eval|exec|find|if|ionice|nice|nohup"
+    "|parallel|setsid|source|stdbuf|strace|su|sudo|then|time|timeout|trap|until|watch|while|xargs"
 )
-"""Commands whose arguments are commands."""
+"""Words whose arguments are commands."""
+_REDIRECTING: Final = re.compile(
+    r"\b(PATH|IFS|ENV|BASH_ENV|SHELLOPTS|(LD|DYLD|GIT|BASH_FUNC)_\w*|\w*(PAGER|EDITOR|BROWSER))="
+)
+"""Variables that change which program runs."""
 
 
 def command_stem(command: str) -> str | None:
@@ -69,8 +50,8 @@ def command_stem(command: str) -> str | None:
 def allows(pattern: str, command: str) -> bool:
     """Whether an allow entry covers the command: its one or two words lead the stem.
 
-    A command whose dropped ``NAME=value`` words hold shell syntax is never covered: ``A=1;b git``
-    runs ``b``, whatever its stem says.
+    A command is never covered when its dropped ``NAME=value`` words make another program run, by shell
+    syntax (``A=1;b git`` runs ``b``) or by what they set (``PATH=. git``).
 
     Source: A-43.
     """
@@ -78,7 +59,8 @@ def allows(pattern: str, command: str) -> bool:
     if stem is None or len(wanted) not in {1, 2}:
         return False
     dropped, _ = _without_assignments(command)
-    return stem.split()[: len(wanted)] == wanted and _SYNTAX.search(dropped) is None
+    harmless = _SYNTAX.search(dropped) is None and _REDIRECTING.search(dropped) is None
+    return harmless and stem.split()[: len(wanted)] == wanted
 
 
 def forbids(pattern: str, command: str) -> bool:

@@ -40,6 +40,16 @@ def previous_summary(summaries: Iterable[JsonValue]) -> str | None:
     return strip_section(latest.removeprefix(SUMMARY_PREFIX)).strip()
 
 
+def split_summary(messages: Sequence[JsonObject]) -> tuple[str | None, list[JsonObject]]:
+    """Return the earlier summary among the messages of a span, and the span without it.
+
+    A span takes the earlier summary in again (K-15); the summariser gets it once, as what it carries on.
+    """
+    inside = [m for m in messages if m.get("type") == "user" and m.get("source") == SUMMARY_SOURCE]
+    rest = [message for message in messages if message not in inside]
+    return previous_summary(message.get("content") for message in inside), rest
+
+
 def _joined(content: JsonValue) -> str:
     if isinstance(content, str):
         return content
