@@ -43,6 +43,8 @@ def check_hide(
     if not state.vocabulary.is_carrier(event_type):
         raise SurfaceOpError("carrier", f"{event_type} may not hide anything")
     _check_range(state, op)
+    if sources is not None:
+        _check_sources(state, op, sources)
     _check_untouched(state, op)
     check_hide_structure(state, op, sources)
     if event_type == "llm/retry":
@@ -52,7 +54,8 @@ def check_hide(
 
 
 def _check_range(state: State, op: Hide) -> None:
-    if not state.events.base <= op.start_seq <= op.end_seq < state.events.next_seq:
+    whole = type(op.start_seq) is int and type(op.end_seq) is int
+    if not whole or not state.events.base <= op.start_seq <= op.end_seq < state.events.next_seq:
         raise SurfaceOpError("range", f"the log has the events below {state.events.next_seq}")
 
 
@@ -87,10 +90,12 @@ def _check_untouched(state: State, op: Hide) -> None:
 
 
 def _check_general_form(state: State, op: Hide) -> None:
-    if cuts_pair(state, op.start_seq, op.end_seq) or cuts_group(state, op.start_seq, op.end_seq):
+    if cuts_pair(state, op.start_seq, op.end_seq):
         raise SurfaceOpError("pair-cut", "a call would lose its result, or a result its call")
     if not _is_aligned(state, op.start_seq):
         raise SurfaceOpError("start-align", "start at a turn, or where an earlier interval ended")
+    if cuts_group(state, op.start_seq, op.end_seq):
+        raise SurfaceOpError("pair-cut", "a reply would lose its calls, or a call its reply")
     if state.open_turns and op.end_seq > state.last_turn_end:
         raise SurfaceOpError("open-turn", "the running turn cannot be hidden")
 
@@ -116,7 +121,7 @@ def _check_retry_form(state: State, data: JsonValue, op: Hide) -> None:
         raise SurfaceOpError("retry-start", "it must start at a reply that ended in an error")
     if op.end_seq != state.events.next_seq - 1:
         raise SurfaceOpError("retry-tail", "it must reach to the end of the log")
-    if state.last_turn_end >= op.start_seq:
-        raise SurfaceOpError("retry-unsettled", "a turn ended since")
+    if state.last_turn_end < op.start_seq:
+        raise SurfaceOpError("retry-unsettled", "the failed turn has not ended")
     if cuts_pair(state, op.start_seq, op.end_seq):
         raise SurfaceOpError("pair-cut", "a result would lose its call")

@@ -208,7 +208,7 @@ def _result_to_wire(message: ToolResultMessage) -> JsonObject:
         {
             "type": "toolResult",
             "seq": message.seq,
-            "toolCallId": message.tool_call_id,
+            "toolCallId": message.tool_call_id or None,
             "toolName": message.tool_name,
             "arguments": message.arguments,
             "output": message.output,

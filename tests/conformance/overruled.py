@@ -15,6 +15,7 @@ from tests.conformance.expected_budget import (
     cut_data,
     size_of_block,
 )
+from tests.conformance.overruled_fold import FOLD_OVERRULED
 from tests.conformance.overruled_rules import RULES_OVERRULED
 from tests.conformance.values import holds_anywhere
 
@@ -125,5 +126,6 @@ OVERRULED: tuple[Overrule, ...] = (
         "D-25", {"seed_admit"}, _result_names_no_call, lambda _: Failure("message-tool-source")
     ),
     Overrule("design 3", {"eventCatalog"}, lambda _: True, _catalog_with_added_words),
+    *FOLD_OVERRULED,
     *RULES_OVERRULED,
 )
