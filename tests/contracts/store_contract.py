@@ -1,0 +1,10 @@
+"""What every event store keeps. A store's tests subclass :class:`StoreContract` and give it a door."""
+
+from tests.contracts.store_lineage_contract import LineageContract
+from tests.contracts.store_listing_contract import ListingContract
+from tests.contracts.store_ownership_contract import OwnershipContract
+from tests.contracts.store_writing_contract import WritingContract
+
+
+class StoreContract(WritingContract, LineageContract, ListingContract, OwnershipContract):
+    """All of it. The subclass has one fixture, ``door`` (see ``store_samples.Door``)."""
