@@ -98,7 +98,8 @@ def _unwrapped(command: str) -> str | None:
 
 def _may_hide(command: str, stem: str) -> bool:
     """Whether the stem's first word may run another command than it names."""
-    return stem.split(maxsplit=1)[0] in _WRAPPERS or _HIDDEN.search(command) is not None
+    wraps = _WRAPPER.fullmatch(stem.split(maxsplit=1)[0]) is not None
+    return wraps or _HIDDEN.search(command) is not None
 
 
 def _names(wanted: list[str], command: str) -> bool:
