@@ -16,6 +16,7 @@ from actors.log.hide_gate import check_hide, check_hide_structure
 from actors.log.live_gate import check_live
 from actors.log.projection_step import commit, projected_contents
 from actors.log.replace_gate import check_replace
+from actors.log.request_header import check_header_event
 from actors.log.state import State
 from actors.log.steps import apply, reads_data
 from actors.log.stored import StoredEvents
@@ -39,6 +40,7 @@ def append_draft(state: State, draft: Draft, body: bytes, time_ms: int) -> Event
 
     Raises:
         SurfaceOpError: it does not fit, and nothing changed.
+        RequestHeaderError: a header is not in its canonical form, and nothing changed.
         InboxSpliceError: a queue record does not fit, and nothing changed.
         DuplicateInputError: it queues a message that waits already, and nothing changed.
     """
@@ -49,6 +51,8 @@ def append_draft(state: State, draft: Draft, body: bytes, time_ms: int) -> Event
             check_replace(state, draft.type, draft.data, op, sources)
         elif isinstance(op, Hide):
             check_hide(state, draft.type, draft.data, op, sources)
+    if draft.type == "request/header":
+        check_header_event(draft.type, draft.data)
     check_content(state, draft.type, draft.data)
     check_live(state, draft.type, draft.data, op)
     time = time_ms if draft.time_ms is None else draft.time_ms

@@ -1,6 +1,6 @@
 """What a message may hold: tool changes belong to developer messages and cite the header that has the tools.
 
-Source: D-27, D-120..D-126, D-130.
+Source: D-91, D-120..D-126.
 """
 
 from typing import Final
@@ -9,6 +9,7 @@ from actors.errors.log import SurfaceOpError
 from actors.json import JsonObject, JsonValue
 from actors.log.envelope_gate import SURFACE_TYPES
 from actors.log.state import State
+from actors.log.wire import is_event_number
 
 _CHANGES: Final = ("tool-addition", "tool-removal")
 
@@ -26,8 +27,6 @@ def check_content(state: State, event_type: str, data: JsonValue) -> None:
         _check_changes(state, data, changes)
     elif changes:
         raise SurfaceOpError("tool-change-role", "only a developer message changes tools")
-    if "message" in data:
-        _check_remainder(event_type, data)
 
 
 def _tool_changes(content: JsonValue) -> list[JsonObject]:
@@ -44,10 +43,12 @@ def _check_changes(state: State, data: JsonObject, changes: list[JsonObject]) ->
     additions = [block for block in changes if block["type"] == "tool-addition"]
     if any("tool" in block for block in additions):
         raise SurfaceOpError("inline-tool", "the header holds the tool, not the block")
-    if ("headerSeq" in data) != bool(additions):
-        raise SurfaceOpError("header-seq-presence", "headerSeq stands exactly beside additions")
+    seq = data.get("headerSeq")
+    present = is_event_number(seq) if additions else "headerSeq" in data
+    if present != bool(additions):
+        raise SurfaceOpError("header-seq-presence", "an event number stands beside additions only")
     if additions:
-        tools = _header_tools(state, data["headerSeq"])
+        tools = _header_tools(state, seq)
         for block in additions:
             _check_tool(tools, block["toolName"])
 
@@ -73,16 +74,3 @@ def _check_tool(tools: list[JsonValue], name: JsonValue) -> None:
         raise SurfaceOpError("tool-incomplete", f"{name!r} lacks a description or parameters")
     if tool.get("deferLoading", True) is not True:
         raise SurfaceOpError("defer-loading", "deferLoading is true or absent")
-
-
-def _check_remainder(event_type: str, data: JsonObject) -> None:
-    """What an importer could not map stays in ``data.message``; a role there contradicts the type."""
-    rest = data["message"]
-    if not isinstance(rest, dict):
-        return
-    if "role" in rest:
-        word = "developer" in (rest["role"], event_type.partition("/")[0])
-        rule = "developer-role" if word else "message-role"
-        raise SurfaceOpError(rule, f"{event_type} cannot have the role {rest['role']!r}")
-    if isinstance(data.get("error"), dict) and rest.get("isError") is not True:
-        raise SurfaceOpError("tool-error-flag", "an error stands only on a failed result")

@@ -19,6 +19,7 @@ from actors.log.projection import Messages, ProjectedMessage, Projection
 from actors.log.projection_step import handler_of
 from actors.log.replace_gate import check_replace
 from actors.log.state import OpenAsk, State
+from actors.log.surface import Unset
 
 
 @attrs.frozen
@@ -173,6 +174,12 @@ class Fold:
         if first is None or last is None:
             return ()
         return tuple([node.seq for node in self._state.surface.between(first.key, last.key)])
+
+    def projected(self) -> tuple[int, ...]:
+        """Return the nodes whose content a message projection changed, in surface order (D-50)."""
+        return tuple(
+            [node.seq for node in self._state.surface if not isinstance(node.content, Unset)]
+        )
 
     def balanced_cuts(self) -> tuple[bool, ...]:
         """Return for each place between nodes, both ends included, whether no call is open across it.

@@ -83,6 +83,7 @@ class Log:
             EventDataError: data is not plain JSON.
             OverBudgetError: data is over 1 MiB (K-4).
             SurfaceOpError: an event does not fit; ``rule`` names the check that failed.
+            RequestHeaderError: a request header is not in its canonical form (D-91).
             InboxSpliceError: a queue record does not fit the lists.
             DuplicateInputError: it queues a message that waits already.
         """

@@ -12,7 +12,7 @@ import attrs
 
 from actors.json import JsonObject, JsonValue
 
-Content: TypeAlias = "str | list[JsonObject]"
+Content: TypeAlias = str | list[JsonObject]
 
 
 @attrs.frozen

@@ -13,10 +13,9 @@ from actors.errors.log import SurfaceOpError
 from actors.json import JsonValue
 from actors.log.codec import encode
 from actors.log.events import Event
-from actors.log.project import inline_calls
 from actors.log.projections import Handler, ProjectionContext
 from actors.log.state import State
-from actors.log.surface import UNSET, Node
+from actors.log.surface import UNSET
 
 
 def projected_contents(state: State, event: Event) -> dict[int, JsonValue]:
@@ -47,7 +46,7 @@ def handler_of(state: State, event_type: str) -> Handler:
 
 
 def commit(state: State, event_type: str, contents: Mapping[int, JsonValue]) -> None:
-    """Put the contents on the surface."""
+    """Put the contents on the surface. A reply keeps its calls, also those that stood in its content."""
     for seq, content in contents.items():
         node = state.find(seq)
         assert node is not None
@@ -70,15 +69,5 @@ def _checked(state: State, seq: int, content: JsonValue) -> JsonValue:
     node = state.find(seq) if type(seq) is int else None
     if node is None:
         raise SurfaceOpError("projection-refused", f"{seq} is not on the surface")
-    if node.calls and _inline_ids(content) != _node_ids(node):
-        raise SurfaceOpError("projection-refused", "the calls of a reply must stay")
     copy: JsonValue = orjson.loads(encode(content))
     return copy
-
-
-def _inline_ids(content: JsonValue) -> list[JsonValue]:
-    return [block["id"] for block in inline_calls({"content": content})]
-
-
-def _node_ids(node: Node) -> list[JsonValue]:
-    return [call.tool_call_id for call in node.calls if call.inline]
