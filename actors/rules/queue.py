@@ -78,9 +78,9 @@ def route(standing: Standing, delivery: Delivery) -> Route:
         return Route(place="refuse")
     if delivery == "inject":
         return Route(place="next-step", channel="inject")
-    if standing.running and not standing.interrupted and delivery == "steer":
-        return Route(place="next-step", wakes=not standing.held, channel="steer")
     wakes = not standing.held and not standing.disposed
+    if standing.running and not standing.interrupted and delivery == "steer":
+        return Route(place="next-step", wakes=wakes, channel="steer")
     return Route(place="next-turn", wakes=wakes, channel="followUp")
 
 
