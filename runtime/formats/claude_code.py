@@ -42,7 +42,7 @@ _USAGE: Final = {
 
 def is_claude(first: JsonObject) -> bool:
     """Say whether a file that begins with this record is a log of Claude Code."""
-    if first.get("type") not in _TYPES or "payload" in first:
+    if _text(first.get("type")) not in _TYPES or "payload" in first:
         return False
     return any(key in first for key in ("sessionId", "uuid", "leafUuid", "messageId"))
 
