@@ -14,6 +14,7 @@ import attrs
 from actors.json import JsonObject, JsonValue
 from actors.log.events import Event, Replace
 from actors.log.projection import Content
+from actors.log.sources import parse_source
 from actors.ports.model import Failed, Finished
 from runtime.models.replay_pieces import (
     LONGEST_S,
@@ -46,8 +47,8 @@ _TAKEN: Final = frozenset(
         "compaction/summary",
     )
 )
-_NOT_USERS: Final = ("plugin", "session:", "plugin:", "compaction")
-"""Sources of user messages that no user wrote."""
+_NOT_USERS: Final = frozenset(("plugin", "session", "hook"))
+"""Kinds of origin in DSH logs that no user wrote."""
 
 
 def record(name: str, events: Iterable[Event]) -> Recording:
@@ -260,7 +261,9 @@ class _Reader:
 def _is_from_user(data: JsonObject) -> bool:
     source = data.get("source", data.get("origin"))
     kind = source.get("kind") if isinstance(source, dict) else source
-    return not (isinstance(kind, str) and kind.startswith(_NOT_USERS))
+    return not isinstance(kind, str) or (
+        kind not in _NOT_USERS and parse_source(kind).treated_as_user
+    )
 
 
 def _is_summary(data: JsonObject) -> bool:

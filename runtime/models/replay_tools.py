@@ -1,5 +1,6 @@
 """Tools that answer with recorded results: one for each name that a recording calls."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
@@ -13,6 +14,7 @@ from actors.ports.tool import Effect, ToolContext, ToolOutput
 from runtime.models.replay import Recordings
 from runtime.models.replay_recording import RecordedCall, Recording
 
+_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 NOT_RECORDED: Final = "No result was recorded for this call."
 _READS: Final = frozenset(
     (
@@ -106,9 +108,7 @@ def replay_tools(
 
 def effect_of(name: str) -> Effect:
     """Guess the effect of a recorded tool by its name; what is not known to be harmless is ``exec``."""
-    words = "".join(c.lower() if c.islower() else f" {c.lower()}" for c in name)
-    parts = words.replace("_", " ").replace("-", " ").replace(".", " ").split()
-    return "read" if _READS.intersection(parts) else "exec"
+    return "read" if _READS.intersection(map(str.lower, _WORDS.findall(name))) else "exec"
 
 
 def _schema(name: str) -> ToolSchema:
