@@ -13,6 +13,7 @@ from cattrs.errors import (
 
 from actors.json import JsonValue
 from actors.ports.tool import ToolOutput
+from runtime.tools.structuring import MismatchError, shown
 
 INVALID_ARGS: Final = "TOOL_INVALID_ARGS"
 SHOWN_PROBLEMS: Final = 5
@@ -34,7 +35,7 @@ def invalid_arguments(tool: str, problems: list[str]) -> ToolOutput:
 def no_object(arguments: JsonValue) -> str:
     """Return the problem of arguments that are no object; text is what could not be parsed (D-134)."""
     if not isinstance(arguments, str):
-        return "the arguments must be a JSON object"
+        return f"the arguments must be a JSON object, not {shown(arguments)}"
     try:
         orjson.loads(arguments)
     except orjson.JSONDecodeError as error:
@@ -59,7 +60,7 @@ def problems_of(error: Exception, path: str = "") -> Iterator[str]:
                 yield f"{path}{_step(name, path)}: is unknown"
         case _:
             others = []
-            yield f"{path}: {error}" if path else str(error)
+            yield f"{path}: {_said(error)}" if path else _said(error)
     for inner in others:
         yield from problems_of(inner, path)
 
@@ -70,6 +71,12 @@ def _field_problems(error: Exception, name: str, path: str) -> Iterator[str]:
         yield f"{here}: is missing"
     else:
         yield from problems_of(error, here)
+
+
+def _said(error: Exception) -> str:
+    """Return the text; validators of attrs put it before a row of objects for programmers."""
+    first = error.args[0] if error.args else None
+    return first if isinstance(first, str) and not isinstance(error, MismatchError) else str(error)
 
 
 def _step(place: int | str, path: str) -> str:

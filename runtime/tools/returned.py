@@ -30,19 +30,21 @@ def output_of(tool: str, value: object) -> ToolOutput:
         return ToolOutput(content=DONE)
     try:
         plain = CONVERTER.unstructure(value)
+        if isinstance(plain, str):
+            return ToolOutput(content=str(plain))
         _check(tool, plain, "result")
-    except RecursionError:
+        return ToolOutput(content=orjson.dumps(plain).decode())
+    except (RecursionError, orjson.JSONEncodeError):
+        # After the check nothing is left that orjson refuses but its own limit of depth.
         raise ToolResultError(tool, "result", "contains itself, or is too deep") from None
-    text = plain if isinstance(plain, str) else orjson.dumps(plain).decode()
-    return ToolOutput(content=text)
 
 
 def _check(tool: str, value: object, path: str) -> None:
     """Look at every place before orjson does, which would write NaN as null and much else silently."""
     if type(value) is dict:
         for key, child in value.items():
-            if type(key) is not str:
-                raise ToolResultError(tool, path, f"has the key {key!r}, which is no text")
+            if type(key) is not str or scalar_fault(key):
+                raise ToolResultError(tool, path, f"has the key {key!r}, which is no JSON text")
             _check(tool, child, f"{path}.{key}")
     elif type(value) is list:
         for index, child in enumerate(value):

@@ -94,6 +94,8 @@ def described(schema: JsonObject, annotation: Any, text: str = "") -> JsonObject
 
 def with_default(schema: JsonObject, default: object) -> JsonObject:
     """Return ``schema`` with its default when that is plain and says something."""
+    if default is attrs.NOTHING:  # which is an enum with a value
+        return schema
     plain = default.value if isinstance(default, Enum) else default
     if isinstance(plain, str | int) or (isinstance(plain, float) and math.isfinite(plain)):
         return {**schema, "default": plain}

@@ -31,19 +31,24 @@ class MismatchError(Exception):
         self.wanted, self.value = wanted, value
 
     def __str__(self) -> str:
-        return f"must be {self.wanted}, not {_shown(self.value)}"
+        return f"must be {self.wanted}, not {shown(self.value)}"
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """Return a short text of a JSON value."""
     match value:
         case dict():
             return "an object"
         case list():
-            return "an array"
+            return f"an array of {len(value)}"
         case str() if len(value) > _SHOWN_CHARS:
-            return f"the text {json.dumps(value[:_SHOWN_CHARS])}..."
+            return f"{_quoted(value[:_SHOWN_CHARS])}..."
         case _:
-            return json.dumps(value)
+            return _quoted(value)
+
+
+def _quoted(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _scalar(kind: type, wanted: str, convert: Callable[[Any], Any] = lambda value: value) -> None:
@@ -81,7 +86,7 @@ def _one_of(value: Any, members: list[tuple[Any, Any]]) -> Any:  # noqa: ANN401 
     for plain, member in members:
         if type(plain) is type(value) and plain == value:
             return member
-    known = ", ".join(_shown(plain) for plain, _ in members)
+    known = ", ".join(shown(plain) for plain, _ in members)
     raise MismatchError(f"one of {known}", value)
 
 
@@ -119,10 +124,8 @@ def _tuple_hook(annotation: Any) -> Hook:  # noqa: ANN401 - a type
     hooks = [CONVERTER.get_structure_hook(kind) for kind in kinds]
 
     def structure(value: Any, cls: Any) -> Any:  # noqa: ANN401 - a hook of the converter
-        if type(value) is not list:
+        if type(value) is not list or len(value) != len(kinds):
             raise MismatchError(f"an array of {len(kinds)}", value)
-        if len(value) != len(kinds):
-            raise MismatchError(f"an array of {len(kinds)}", f"{len(value)} items")
         return tuple(_each(cls, zip(range(len(kinds)), value, hooks, kinds, strict=True)))
 
     return structure
@@ -193,6 +196,10 @@ def _origin(annotation: Any) -> Any:  # noqa: ANN401 - a type
     return get_origin(annotation) or annotation
 
 
+def _plain(value: Any) -> Any:  # noqa: ANN401 - what a field of the type object holds
+    return value if type(value) is object else CONVERTER.unstructure(value, type(value))
+
+
 def _leaves(error: BaseException) -> int:
     if isinstance(error, BaseExceptionGroup):
         return sum(_leaves(inner) for inner in error.exceptions)
@@ -216,6 +223,4 @@ CONVERTER.register_structure_hook_factory(attrs.has, _class_hook)
 CONVERTER.register_unstructure_hook(
     str, lambda value: value.value if isinstance(value, Enum) else value
 )
-CONVERTER.register_unstructure_hook_func(
-    lambda t: t is object, lambda value: CONVERTER.unstructure(value, unstructure_as=type(value))
-)
+CONVERTER.register_unstructure_hook_func(lambda t: t is object, _plain)
