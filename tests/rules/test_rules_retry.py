@@ -28,7 +28,7 @@ ADVICE = st.none() | st.builds(HookAdvice, st.sampled_from(["retry", "stop"]))
 @given(st.integers(1, 10), st.floats(0, 1, exclude_max=True))
 def test_a_delay_lies_between_half_and_the_whole_of_the_doubled_base(attempt, r):
     whole = 1000 * 2 ** (attempt - 1)
-    assert whole / 2 <= POLICY.delay_ms(attempt, r) < whole
+    assert whole / 2 <= POLICY.delay_ms(attempt, r) <= whole
 
 
 def test_the_longer_of_backoff_and_retry_after_counts():
