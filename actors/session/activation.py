@@ -10,7 +10,7 @@ from actors.kernel.feed import FeedHub
 from actors.log.events import Draft, Event
 from actors.log.log import Log
 from actors.ports.store import SessionRecord
-from actors.session.closing import decided_draft
+from actors.session.drafts import decided_draft
 from actors.session.journal import Journal
 from actors.session.live import LiveItem
 from actors.session.services import Services

@@ -6,10 +6,10 @@ Source: L-30..L-40, D-133, D-272, N-2, N-3.
 from collections.abc import Sequence
 from typing import TypeAlias
 
+import attrs
 import trio
 
-from actors.json import JsonObject, JsonValue
-from actors.log.events import Draft
+from actors.ids import CallId
 from actors.rules.batch import PARALLEL_READS, PlannedCall, Segment, plan, terminates
 from actors.session.call import (
     CallOutcome,
@@ -19,6 +19,7 @@ from actors.session.call import (
     closed,
     refused,
 )
+from actors.session.drafts import result_draft
 from actors.session.gate import Gate
 from actors.session.state import SessionState
 
@@ -39,6 +40,7 @@ class Batch:
         self._timer = trio.CancelScope()
         self._gate = Gate(session)
         self._votes: list[bool] = []
+        self._answers: dict[CallId, tuple[CallId, CallOutcome]] = {}
         self.interrupted = False
 
     async def run(self) -> bool:
@@ -76,7 +78,7 @@ class Batch:
     def _plan(self) -> tuple[Segment, ...]:
         tools = self._session.agent.tools
         effects = {name: tool.effect for name, tool in tools.items()}
-        planned = [PlannedCall(call.id, call.name) for call in self._calls]
+        planned = [PlannedCall(call.made_as, call.name) for call in self._calls]
         return plan(planned, effects, self._session.services.limits.calls_per_reply)
 
     async def _run_segment(self, segment: Segment) -> None:
@@ -85,6 +87,9 @@ class Batch:
             limit = self._session.services.limits.calls_per_reply
             text = f"only the first {limit} calls of a reply are run"
             await self._record([(call, refused("TOOL_CALL_LIMIT", text)) for call in calls])
+            return
+        if segment.kind == "replay":
+            await self._record([(call, self._replayed(call)) for call in calls])
             return
         for at in range(0, len(calls), PARALLEL_READS):
             await self._run_together(calls[at : at + PARALLEL_READS])
@@ -102,7 +107,14 @@ class Batch:
         outcomes = [await execution.outcome.wait() for execution in self._running]
         self._votes += [outcome.voted for outcome in outcomes if outcome.voted is not None]
         self._running = []
+        answered = zip(calls, outcomes, strict=True)
+        self._answers |= {call.made_as: (call.id, outcome) for call, outcome in answered}
         await self._record(list(zip(calls, outcomes, strict=True)))
+
+    def _replayed(self, call: CallSpec) -> CallOutcome:
+        """Return a copy of the result of the call that had this id before; nothing is run (L-31)."""
+        first, outcome = self._answers[call.made_as]
+        return attrs.evolve(outcome, meta={"replayOf": first}, voted=None)
 
     async def _wait(self) -> None:
         """Wait until all that run have settled, moving each on when its stage runs out."""
@@ -129,17 +141,3 @@ class Batch:
     async def _record(self, answered: Sequence[Answered]) -> None:
         drafts = [result_draft(self._session.trimmed(outcome), call) for call, outcome in answered]
         await self._session.journal.commit(*drafts)
-
-
-def result_draft(outcome: CallOutcome, call: CallSpec) -> Draft:
-    """Return the ``tool/result`` of a call; it cites the call's event (D-132)."""
-    content: JsonValue = (
-        list(outcome.content) if isinstance(outcome.content, list) else outcome.content
-    )
-    data: JsonObject = {"toolCallId": call.id, "content": content}
-    if outcome.error is not None:
-        data["error"] = outcome.error
-    if outcome.meta is not None:
-        data["meta"] = outcome.meta
-    data |= {"turn": call.turn, "step": call.step}
-    return Draft("tool/result", data, sources=(call.seq,))

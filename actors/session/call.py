@@ -4,7 +4,7 @@ It runs in a task of the session, not of the turn, so that a tool that swallows 
 holds nobody up: the turn closes the call without it, and the task stays owned (K-21).
 """
 
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import attrs
 import orjson
@@ -23,9 +23,13 @@ FOREVER = float("inf")
 
 @attrs.frozen(kw_only=True)
 class CallSpec:
-    """A call as the log has it; ``seq`` is the position of its ``tool/call``."""
+    """A call as the log has it; ``seq`` is the position of its ``tool/call``.
+
+    ``made_as`` is the id that the provider gave it, which may stand twice in one reply (K-12).
+    """
 
     id: CallId
+    made_as: CallId
     name: str
     arguments: str
     seq: int
@@ -85,6 +89,16 @@ class Deadlines:
     def settle(self) -> None:
         """The call has its outcome."""
         self.stage, self.at_s = "settled", FOREVER
+
+
+class Starting(Protocol):
+    """The batch that a call belongs to."""
+
+    interrupted: bool
+
+    def started(self) -> None:
+        """A body was started."""
+        ...
 
 
 class Execution:

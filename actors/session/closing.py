@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from actors.json import JsonObject
 from actors.log.events import Draft
 from actors.rules.interrupt import CallFate, Ending
-from actors.session.batch import result_draft
 from actors.session.call import CallSpec, closed
+from actors.session.drafts import decided_draft, result_draft
 from actors.session.state import SessionState
 
 
@@ -34,6 +34,7 @@ def closing_drafts(
         fate: CallFate = "straggler" if call.decision == "allow" else "not-started"
         spec = CallSpec(
             id=call.tool_call_id,
+            made_as=call.tool_call_id,
             name=call.name,
             arguments="",
             seq=call.seq,
@@ -63,11 +64,3 @@ def _end_data(number: int, end: Ending) -> JsonObject:
     if end.error is not None:
         data["detail"] = {"error": end.error}
     return data
-
-
-def decided_draft(ask_id: str, decision: str, source: str, by: str | None = None) -> Draft:
-    """Return the ``approval/decided`` of an ask (K-17)."""
-    data: JsonObject = {"approvalId": ask_id, "decision": decision, "source": source}
-    if by is not None:
-        data["by"] = by
-    return Draft("approval/decided", data)

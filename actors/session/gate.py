@@ -4,8 +4,6 @@
 answer never lets it run (P6).
 """
 
-from typing import TYPE_CHECKING, Protocol
-
 import trio
 
 from actors.json import JsonObject, JsonValue
@@ -14,12 +12,10 @@ from actors.ports.tool import Tool, ToolContext
 from actors.rules.approval import Outcome, beforehand, judge, outcome, sticky_target, withdrawn
 from actors.rules.policy_call import policy_call
 from actors.session.asks import Ask
-from actors.session.call import CallOutcome, CallSpec, Execution, closed, parsed, refused
-from actors.session.closing import decided_draft
+from actors.session.call import CallOutcome, CallSpec, Execution, Starting, closed, parsed, refused
+from actors.session.drafts import decided_draft
 from actors.session.live import CallProgress, CallStarted
-
-if TYPE_CHECKING:
-    from actors.session.state import SessionState
+from actors.session.state import SessionState
 
 BLOCKED_TEXT = {
     "rejected": "the call was refused",
@@ -29,20 +25,10 @@ BLOCKED_TEXT = {
 SUMMARY_CHARS = 300
 
 
-class Starting(Protocol):
-    """The batch that a call belongs to."""
-
-    interrupted: bool
-
-    def started(self) -> None:
-        """A body was started."""
-        ...
-
-
 class Gate:
     """Lets the calls of one session pass, asks about them, or blocks them."""
 
-    def __init__(self, session: "SessionState") -> None:
+    def __init__(self, session: SessionState) -> None:
         self._session = session
 
     async def pass_and_run(self, execution: Execution, batch: Starting) -> None:
@@ -143,7 +129,7 @@ class Gate:
         )
 
 
-async def put_ask(session: "SessionState", ask: Ask) -> Outcome:
+async def put_ask(session: SessionState, ask: Ask) -> Outcome:
     """Write the question, wait for its settlement, write the decision, and say what it means.
 
     Whoever answered is told after the decision is durable (P4).

@@ -14,8 +14,7 @@ from actors.log.log import Log
 from actors.ports.model import Model
 from actors.ports.store import SessionRecord
 from actors.session.agent import Agent
-from actors.session.call import CallOutcome, Execution, refused
-from actors.session.gate import Starting
+from actors.session.call import CallOutcome, Execution, Starting, refused
 from actors.session.journal import Journal
 from actors.session.live import LiveItem
 from actors.session.services import LiveSink, Services

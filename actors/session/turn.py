@@ -204,6 +204,7 @@ def _specs(
     return tuple(
         CallSpec(
             id=call_id,
+            made_as=call.id,
             name=call.name,
             arguments=call.arguments,
             seq=event.seq,

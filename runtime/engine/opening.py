@@ -92,9 +92,19 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
             prepared=PreparedLogs(),
             compaction_slots=trio.CapacityLimiter(bounds.compactions),
         )
+        body_error: BaseException | None = None
         try:
             async with _running(services, on_ask, report) as engine:
-                yield engine
+                try:
+                    yield engine
+                except BaseException as error:
+                    body_error = error
+                    raise
+        except BaseExceptionGroup as group:
+            # The nurseries are ours: what the block itself raised leaves it as it was raised.
+            if body_error is not None and _only(group) is body_error:
+                raise body_error from None
+            raise
         finally:
             with trio.move_on_after(RELEASE_S, shield=True):
                 await opened.release(epoch)
@@ -114,6 +124,13 @@ async def _running(
             await watchers.start(answer_asks, services.asks, on_ask, report)
         yield Engine(stage)
         watchers.cancel_scope.cancel()
+
+
+def _only(error: BaseException) -> BaseException:
+    """Return what a group of one, of one, ... holds in the end."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 def _owner() -> str:

@@ -1,0 +1,27 @@
+"""The events that settle a call and an ask."""
+
+from actors.json import JsonObject, JsonValue
+from actors.log.events import Draft
+from actors.session.call import CallOutcome, CallSpec
+
+
+def result_draft(outcome: CallOutcome, call: CallSpec) -> Draft:
+    """Return the ``tool/result`` of a call; it cites the call's event (D-132)."""
+    content: JsonValue = (
+        list(outcome.content) if isinstance(outcome.content, list) else outcome.content
+    )
+    data: JsonObject = {"toolCallId": call.id, "content": content}
+    if outcome.error is not None:
+        data["error"] = outcome.error
+    if outcome.meta is not None:
+        data["meta"] = outcome.meta
+    data |= {"turn": call.turn, "step": call.step}
+    return Draft("tool/result", data, sources=(call.seq,))
+
+
+def decided_draft(ask_id: str, decision: str, source: str, by: str | None = None) -> Draft:
+    """Return the ``approval/decided`` of an ask (K-17)."""
+    data: JsonObject = {"approvalId": ask_id, "decision": decision, "source": source}
+    if by is not None:
+        data["by"] = by
+    return Draft("approval/decided", data)
