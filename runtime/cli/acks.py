@@ -23,16 +23,24 @@ class NoAcks(Acks):
 
 
 class PipedAcks(Acks):
-    """Writes one line ``SESSION SEQ`` for each to a file descriptor, which it then owns."""
+    """Writes one line ``SESSION SEQ`` for each to a file descriptor, which it then owns.
+
+    A reader that has left is told nothing more.
+    """
 
     def __init__(self, fd: int) -> None:
         self._stream = trio.lowlevel.FdStream(fd)
         self._turn = trio.Lock()
+        self._heard = True
 
     async def tell(self, session_id: SessionId, seq: int) -> None:
         """Write the line; waits while the reader is slow."""
         async with self._turn:
-            await self._stream.send_all(f"{session_id} {seq}\n".encode())
+            if self._heard:
+                try:
+                    await self._stream.send_all(f"{session_id} {seq}\n".encode())
+                except trio.BrokenResourceError:
+                    self._heard = False
 
 
 def parse_ack(line: str) -> tuple[SessionId, int] | None:

@@ -1,7 +1,8 @@
 """The commands and their options; what each does is in a module of its own, imported when it is called."""
 
+import os
 from pathlib import Path
-from typing import Final, TextIO
+from typing import BinaryIO, Final, TextIO
 
 import click
 import rich.console
@@ -9,8 +10,6 @@ import rich.console
 from runtime.cli.failure import told_plainly
 
 DEFAULT_STORE: Final = "greenroom.db"
-
-_FILE: Final = click.Path(path_type=Path)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -40,10 +39,16 @@ def app() -> None:
     help="How much faster than recorded; max leaves the delays out.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Decides who is disturbed.")
-@click.option("--json", "json_file", type=_FILE, help="Write the report there as JSON.")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.File("wb", lazy=False),
+    help="Write the report there as JSON.",
+)
 @click.option(
     "--ack-fd",
     type=click.IntRange(min=0),
+    callback=lambda _context, _option, fd: _open_fd(fd),
     help="Write 'SESSION SEQ' lines of what was acknowledged to this open file descriptor.",
 )
 def run(
@@ -53,12 +58,12 @@ def run(
     store: str,
     speed: str,
     seed: int,
-    json_file: Path | None,
+    json_file: BinaryIO | None,
     ack_fd: int | None,
 ) -> None:
     """Drive recorded conversations through the live engine, and check every log at the end."""
     from runtime.cli.order import Order
-    from runtime.cli.running import drive_and_report
+    from runtime.cli.running import drive_and_report, exit_status
 
     order = Order(
         sessions=sessions,
@@ -66,12 +71,13 @@ def run(
         store=store,
         speed=_speed(speed),
         seed=seed,
-        json_file=json_file,
         ack_fd=ack_fd,
     )
     with told_plainly():
-        status = drive_and_report(order, rich.console.Console())
-    raise SystemExit(status)
+        report = drive_and_report(order, rich.console.Console())
+    if json_file is not None:
+        json_file.write(report.to_json() + b"\n")
+    raise SystemExit(exit_status(report))
 
 
 @app.command()
@@ -129,3 +135,15 @@ def _speed(text: str) -> float:
             f"{text!r} is neither max nor a number above 0", param_hint="--speed"
         )
     return factor
+
+
+def _open_fd(fd: int | None) -> int | None:
+    """Return the descriptor, which must be open."""
+    try:
+        if fd is not None:
+            os.fstat(fd)
+    except OSError as error:
+        raise click.BadParameter(
+            f"{fd} is not an open file descriptor", param_hint="--ack-fd"
+        ) from error
+    return fd

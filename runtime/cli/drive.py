@@ -10,6 +10,7 @@ import attrs
 import trio
 
 from actors.errors import GreenroomError
+from actors.errors.session import CompactionError
 from actors.ids import SessionId
 from actors.json import JsonValue
 from actors.log.events import Event
@@ -126,8 +127,12 @@ class Drive:
             await self._fork(session, plan)
 
     async def _compact(self, session: Session) -> None:
-        if (await session.compact()).outcome == "compacted":
-            self.tally.acts["compacted"] += 1
+        """Compact; a history that is too short to gain anything by it stays as it is."""
+        try:
+            outcome = (await session.compact()).outcome
+        except CompactionError:
+            outcome = "nothing"
+        self.tally.acts["compacted" if outcome == "compacted" else "too short to compact"] += 1
 
     async def _fork(self, session: Session, plan: SessionPlan) -> None:
         """Fork at the end and go on in the child, which hears the first prompt again."""

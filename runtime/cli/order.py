@@ -37,7 +37,6 @@ class Order:
     store: str
     speed: float
     seed: int
-    json_file: Path | None
     ack_fd: int | None
 
     @property

@@ -107,7 +107,8 @@ class Report:
             yield f"WRONG {verdict.session_id}: {verdict.fault}"
         yield f"checked: {self.passed} of {len(self.verdicts)} stored logs fold to what their actor held"
         if self.interrupted:
-            yield f"stopped before the end; kept in {self.store}: every event counted above"
+            kept = "nothing, the store was in memory" if self.store == ":memory:" else self.store
+            yield f"stopped before the end; every turn has settled; kept: {kept}"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

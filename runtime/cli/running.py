@@ -30,14 +30,17 @@ GC_THRESHOLD: Final = (200_000, 20, 100)
 """Collections cost a third of the throughput while so many objects live; this process is our own."""
 
 
-def drive_and_report(order: Order, console: Console) -> int:
-    """Drive, print the summary, write the JSON file, and return the exit status."""
+def drive_and_report(order: Order, console: Console) -> Report:
+    """Drive, print the summary, and return it."""
     gc.set_threshold(*GC_THRESHOLD)
     report = trio.run(_drive, order, material(order.replays), console)
     for line in report.lines():
         console.print(line, soft_wrap=True, highlight=False, markup=False)
-    if order.json_file is not None:
-        order.json_file.write_bytes(report.to_json() + b"\n")
+    return report
+
+
+def exit_status(report: Report) -> int:
+    """Return what the command ends with."""
     if report.faults or report.failures:
         return FAILED
     return INTERRUPTED if report.interrupted else 0

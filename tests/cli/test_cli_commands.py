@@ -193,6 +193,8 @@ def test_acknowledgements_are_compared_with_what_is_stored(tmp_path: Path) -> No
         (["run", "--replay", "strange.txt"], 2, "REPLAY_NOTHING"),
         (["run", "--sessions", "0"], 2, "--sessions"),
         (["run", "--speed", "slow"], 2, "--speed"),
+        (["run", "--ack-fd", "987"], 2, "--ack-fd"),
+        (["run", "--json", "missing/report.json"], 2, "--json"),
         (["run", "--replay", "missing.jsonl"], 2, "--replay"),
     ],
 )

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 import trio
+from click.testing import CliRunner
 
+from runtime.cli.app import app
 from runtime.cli.plan import chance
 from runtime.cli.stored import every_row
 from runtime.engine.opening import open_engine
@@ -43,17 +45,12 @@ def driven(store: Path, seed: int) -> Iterator[tuple[subprocess.Popen[bytes], in
         os.close(acks)
 
 
-def check(store: Path, *options: str, acks: bytes | None = None) -> dict[str, object]:
+def check(store: Path, acks: bytes) -> dict[str, object]:
     """What ``greenroom check`` says."""
-    ended = subprocess.run(
-        [*GREENROOM, "check", str(store), "--json", *options],
-        input=acks,
-        capture_output=True,
-        check=False,
-    )
-    found = json.loads(ended.stdout)
+    ended = CliRunner().invoke(app, ["check", str(store), "--json", "--acks", "-"], input=acks)
+    found = json.loads(ended.output)
     assert isinstance(found, dict)
-    assert ended.returncode == (1 if found["faults"] else 0)
+    assert ended.exit_code == (1 if found["faults"] else 0)
     return found
 
 
@@ -81,9 +78,9 @@ def test_a_killed_drive_keeps_every_acknowledged_event_and_recovers(
         assert process.wait() == -signal.SIGKILL, "it was through before the kill"
 
     assert told.count(b"\n") > 0
-    assert check(store, "--acks", "-", acks=told)["faults"] == []
+    assert check(store, told)["faults"] == []
     trio.run(use_every_session, store)
-    recovered = check(store, "--acks", "-", acks=told)
+    recovered = check(store, told)
     assert recovered["faults"] == []
     assert recovered["closersNeeded"] == 0
 
@@ -96,7 +93,7 @@ def test_the_check_sees_an_acknowledged_event_that_is_not_there(tmp_path: Path) 
 
     rows = trio.run(_rows, store)
     missing = f"{rows[0].record.id} {rows[0].length}\nrun-gone 0\n".encode()
-    faults = check(store, "--acks", "-", acks=missing)["faults"]
+    faults = check(store, missing)["faults"]
 
     assert isinstance(faults, list)
     assert [fault["session"] for fault in faults] == [rows[0].record.id, "run-gone"]
