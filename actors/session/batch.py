@@ -85,8 +85,8 @@ class Batch:
         calls = [self._calls[position] for position in segment.calls]
         if segment.kind == "over-cap":
             limit = self._session.services.limits.calls_per_reply
-            text = f"only the first {limit} calls of a reply are run"
-            await self._record([(call, refused("TOOL_CALL_LIMIT", text)) for call in calls])
+            over = refused("TOOL_CALL_LIMIT", f"only the first {limit} calls of a reply are run")
+            await self._record([(call, over) for call in calls])
             return
         if segment.kind == "replay":
             await self._record([(call, self._replayed(call)) for call in calls])

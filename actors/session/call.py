@@ -39,12 +39,16 @@ class CallSpec:
 
 @attrs.frozen(kw_only=True)
 class CallOutcome:
-    """What stands in the call's ``tool/result``; ``voted`` is what an executed call said about ending the turn."""
+    """What stands in the call's ``tool/result``.
+
+    ``voted`` is what the call said about ending the turn; None when it was neither run nor judged, so
+    that it has no vote (L-39).
+    """
 
     content: str | list[JsonObject]
     error: JsonObject | None = None
     meta: JsonValue = None
-    voted: bool | None = None
+    voted: bool | None = False
 
 
 def closed(fate: CallFate) -> CallOutcome:
@@ -170,16 +174,14 @@ async def _body(tool: Tool, arguments: JsonValue, context: ToolContext) -> CallO
 def _raised(error: Exception) -> CallOutcome:
     code = error.code if isinstance(error, GreenroomError) else "TOOL_FAILED"
     name = type(error).__name__
-    return CallOutcome(
-        content=f"{code}: {name}: {error}", error={"name": name, "code": code}, voted=False
-    )
+    return CallOutcome(content=f"{code}: {name}: {error}", error={"name": name, "code": code})
 
 
 def outcome_of(output: object) -> CallOutcome:
     """Return the outcome of what a tool returned; anything but a :class:`ToolOutput` is its author's mistake."""
     if not isinstance(output, ToolOutput):
         text = f"the tool returned {type(output).__name__}, not a ToolOutput"
-        return attrs.evolve(refused("TOOL_RESULT_INVALID", text), voted=False)
+        return refused("TOOL_RESULT_INVALID", text)
     error: JsonObject | None = (
         {"name": "ToolError", "code": "TOOL_FAILED"} if output.is_error else None
     )

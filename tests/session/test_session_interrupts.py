@@ -8,6 +8,7 @@ from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools, Fail, Hang, Say
 from actors.testing.tools import CountingTool, SleepingTool, StubbornTool
 from runtime import Engine, Session, open_engine
+from runtime.stores.memory import MemoryStore
 
 
 async def interrupted(engine: Engine, session: Session, after_s: float = 1.0):
@@ -100,7 +101,7 @@ async def test_calls_that_were_not_dispatched_say_so(autojump_clock):
 async def test_while_an_ask_is_open_it_is_withdrawn_and_the_late_answer_superseded(autojump_clock):
     tool = CountingTool(effect="write")
     model = ScriptedModel([CallTools(Call("count")), Say("never")])
-    async with open_engine(model=model, tools=[tool]) as engine, engine.asks() as asks:
+    async with open_engine(model=model, tools=[tool]) as engine, engine.asks():
         session = await engine.create()
         _, events, took_s = await interrupted(engine, session)
         ask_id = of(events, "approval/asked")[0]["approvalId"]
@@ -121,9 +122,9 @@ async def test_between_steps_no_further_request_is_made(autojump_clock):
     sessions: list[Session] = []
 
     class Interrupting(CountingTool):
-        async def _act(self, number, context):
+        async def _act(self, seen):
             sessions[0].interrupt()
-            return await super()._act(number, context)
+            return await super()._act(seen)
 
     async with open_engine(model=model, tools=[Interrupting()], on_ask=stop_from_inside) as engine:
         session = await engine.create()
@@ -226,18 +227,17 @@ async def test_cancelling_a_wait_on_a_turn_leaves_it_running(autojump_clock):
 
 
 async def test_closing_the_engine_ends_turns_as_disposed_and_a_restart_repairs_nothing(
-    tmp_path, autojump_clock
+    autojump_clock,
 ):
-    path = str(tmp_path / "store.db")
+    store = MemoryStore()
     tool = SleepingTool(effect="read", seconds=100)
     model = ScriptedModel([Hang("par"), CallTools(Call("sleep")), CallTools(Call("count"))])
-    async with open_engine(path, model=model, tools=[tool, CountingTool()]) as engine:
+    async with open_engine(store, model=model, tools=[tool, CountingTool()]) as engine:
         async with engine.asks():
             for name in ("stream", "tool", "ask"):
                 await (await engine.create(id=name)).prompt("go")
                 await trio.sleep(1)
-            engine.interrupt  # noqa: B018 - not called: closing must do it
-    async with open_engine(path, model=model) as engine:
+    async with open_engine(store, model=model) as engine:
         for name in ("stream", "tool", "ask"):
             session = engine.session(name)
             before = (await engine._stage.services.store.row(name)).length

@@ -20,6 +20,7 @@ from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools, CutAfter, Fail, Hang, Raise, Say
 from actors.testing.tools import CountingTool, NonJsonTool, RaisingTool, SleepingTool
 from runtime import Event, StreamDelta, open_engine
+from runtime.stores.memory import MemoryStore
 
 READ = CountingTool(name="look", effect="read")
 
@@ -238,15 +239,15 @@ async def test_input_for_the_next_turn_gets_a_turn_of_its_own(autojump_clock):
     assert words(events).count("turn/start") == 3
 
 
-async def test_what_waits_survives_a_restart_and_runs_once(tmp_path, autojump_clock):
-    path = str(tmp_path / "store.db")
+async def test_what_waits_survives_a_restart_and_runs_once(autojump_clock):
+    store = MemoryStore()
     model = ScriptedModel([Hang(), Say("first"), Say("second")])
-    async with open_engine(path, model=model) as engine:
+    async with open_engine(store, model=model) as engine:
         session = await engine.create(id="s")
         await session.prompt("a")
         await trio.sleep(1)
         await session.prompt("b", when="next", message_id="b")
-    async with open_engine(path, model=model) as engine:
+    async with open_engine(store, model=model) as engine:
         session = engine.session("s")
         last = await session.run("c")
         waiting = await session.result("b")
