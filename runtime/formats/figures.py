@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from actors.json import JsonObject, JsonValue
+from actors.log.consumed_work import consumed_work
 from actors.log.core_words import SURFACE_WORDS
 from actors.log.events import Event, Hide, Replace
-from actors.log.log import Log
 from runtime.formats.loading import load_log, vocabulary_of
 from runtime.formats.readlog import ReadLog
 
@@ -24,7 +24,7 @@ def figures(read: ReadLog) -> JsonObject:
 
     Shape: ``{bytes, format, formatVersion, seedLength, parentSession, lines, packedRows, events, storedSeq,
     nodes, nodeTypes, replacements, messages, endSeedSeqs, turnEnds, closersNeeded, requestHeaders,
-    pending, eventTypes, unknownTypes}``; seqs are those of the file.
+    pending, consumedWork, eventTypes, unknownTypes}``; seqs are those of the file.
 
     Raises:
         SurfaceOpError, InboxSpliceError: as :func:`runtime.formats.loading.load_log`.
@@ -32,6 +32,7 @@ def figures(read: ReadLog) -> JsonObject:
     log = load_log(read)
     nodes = log.fold.nodes
     inbox = log.fold.inbox
+    consumed = consumed_work(read.events)
     return {
         "bytes": read.file.size_bytes,
         "format": read.format,
@@ -48,21 +49,13 @@ def figures(read: ReadLog) -> JsonObject:
         "messages": len(log.projection().messages),
         "endSeedSeqs": [e.seq for e in read.events if e.type == "session/end-seed"],
         "turnEnds": _said(read.events, "turn/end", "reason"),
-        "closersNeeded": _closers(read, log),
+        "closersNeeded": len(log.closers(profile=read.profile)),
         "requestHeaders": _said(read.events, "request/header", "reason"),
         "pending": {"nextTurn": len(inbox.next_turn), "nextStep": len(inbox.next_step)},
+        "consumedWork": {"endSeq": consumed.end_seq, "droppedUnrun": consumed.dropped_unrun},
         "eventTypes": [*sorted({event.type for event in read.events})],
         "unknownTypes": _unknown(read),
     }
-
-
-def _closers(read: ReadLog, log: Log) -> int:
-    """Count the events that close the log; DSH closes its step, too, but no brackets (K-37)."""
-    if read.profile == "native":
-        return len(log.closers())
-    if log.fold.open_turn is None:
-        return 0
-    return len(log.fold.open_calls) + (log.fold.open_step is not None) + 1
 
 
 def _said(events: Iterable[Event], word: str, key: str) -> list[JsonValue]:

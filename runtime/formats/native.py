@@ -9,7 +9,7 @@ An event is written as :mod:`actors.log.wire` says.
 Source: design 3.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import attrs
@@ -25,10 +25,11 @@ from actors.errors.log import (
 from actors.json import JsonObject, JsonValue
 from actors.log.core_words import CORE_WORDS
 from actors.log.events import Event
+from actors.log.fork import Profile
 from actors.log.wire import event_from_wire, event_to_line
 from actors.ports.store import Lineage
 from runtime.formats.lines import Line, parse_object
-from runtime.formats.readlog import FileFacts, Note, Origin, Profile, ReadLog
+from runtime.formats.readlog import FileFacts, Note, Origin, ReadLog
 
 FORMAT: Final = "greenroom/session"
 VERSION: Final = 1
@@ -98,8 +99,13 @@ def native_lines(
         "words": words or None,
         "imported": imported,
     }
-    yield orjson.dumps({key: value for key, value in said.items() if value is not None}) + b"\n"
-    for event in kept:
+    yield from export_lines({key: value for key, value in said.items() if value is not None}, kept)
+
+
+def export_lines(header: Mapping[str, object], events: Iterable[Event]) -> Iterator[bytes]:
+    """Yield ``header`` as it is, then the events, line feeds included."""
+    yield orjson.dumps(header) + b"\n"
+    for event in events:
         yield event_to_line(event) + b"\n"
 
 

@@ -9,12 +9,12 @@ import attrs
 
 from actors.json import JsonObject
 from actors.log.events import Event
+from actors.log.fork import Profile
 from actors.ports.store import Lineage
 
 FormatName: TypeAlias = Literal[
     "greenroom/session", "dsh", "berry-agent/session", "claude-code", "codex"
 ]
-Profile: TypeAlias = Literal["native", "dsh"]
 
 
 @attrs.frozen

@@ -10,11 +10,12 @@ import orjson
 
 from actors.json import JsonObject
 from actors.log.events import Event
+from actors.log.fork import Profile
 from runtime.formats.berry import write_berry
 from runtime.formats.dsh import write_dsh
 from runtime.formats.frames import write_frame
-from runtime.formats.native import native_lines
-from runtime.formats.readlog import Origin, Profile, ReadLog
+from runtime.formats.native import export_lines, native_lines
+from runtime.formats.readlog import Origin, ReadLog
 from runtime.formats.transcript import records_of
 
 _FRAME_LINES: Final = 1000
@@ -67,7 +68,7 @@ def _lines(log: ReadLog) -> Iterator[bytes]:
         case "claude-code" | "codex":
             return _dumped(records_of(log.format, log.events))
         case "greenroom/session":
-            return native_lines(log.origin, log.events, profile=log.profile)
+            return export_lines(log.header, log.events)
         case _:
             assert_never(log.format)
 
