@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import pytest
 import trio
+import trio.testing
 
 from actors.errors import ToolError, UsageError
 from actors.errors.tool import ToolDefinitionError, ToolParameterError, ToolResultError
@@ -181,24 +182,44 @@ async def test_a_plain_function_runs_in_a_thread_and_reaches_the_loop_through_it
     assert recorded.questions == ["may I?"]
 
 
+async def test_progress_from_a_thread_arrives_in_the_thread_of_the_loop() -> None:
+    arrived_in = []
+
+    def progress(_: JsonValue) -> None:
+        arrived_in.append(threading.current_thread())
+
+    @tool
+    def work(ctx: ToolContext) -> None:
+        ctx.progress(1)
+
+    await work.call({}, attrs.evolve(RecordedContext().context(), progress=progress))
+
+    assert arrived_in == [threading.current_thread()]
+
+
 async def test_a_cancelled_thread_is_waited_for_and_never_abandoned() -> None:
-    started, let_go, ended = trio.Event(), threading.Event(), []
-    token = trio.lowlevel.current_trio_token()
+    started, let_go, order = trio.Event(), threading.Event(), []
 
     @tool
     def slow() -> None:
-        trio.from_thread.run_sync(started.set, trio_token=token)
+        trio.from_thread.run_sync(started.set)
         let_go.wait(30)
-        ended.append(True)
+        order.append("thread ended")
 
-    with trio.fail_after(30):
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(called, slow)
+    async def release() -> None:
+        await trio.testing.wait_all_tasks_blocked()
+        order.append("released")
+        let_go.set()
+
+    async with trio.open_nursery() as outer:
+        async with trio.open_nursery() as inner:
+            inner.start_soon(called, slow)
             await started.wait()
-            nursery.cancel_scope.cancel()
-            let_go.set()
+            inner.cancel_scope.cancel()
+            outer.start_soon(release)
+        order.append("call ended")
 
-    assert ended == [True]
+    assert order == ["released", "thread ended", "call ended"]
 
 
 async def test_a_thread_may_end_early_when_its_call_is_cancelled() -> None:
