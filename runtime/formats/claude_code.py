@@ -3,7 +3,7 @@
 Source: K-29, K-30; the order is that of :mod:`runtime.formats.claude_graph`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -11,7 +11,7 @@ import orjson
 
 from actors.errors.format import DamagedLogError, LogTooLargeError
 from actors.json import JsonObject, JsonValue
-from runtime.formats.claude_graph import message_id, order, tool_results, tool_uses
+from runtime.formats.claude_graph import Aside, message_id, order, tool_results, tool_uses
 from runtime.formats.lines import Line, parse_object
 from runtime.formats.readlog import FileFacts, Note, Origin, ReadLog
 from runtime.formats.transcript import Call, Record, Transcript
@@ -65,7 +65,7 @@ def read_claude(lines: Iterator[Line], max_events: int) -> ReadLog:
         _say(transcript, [records[place] for place in group])
     for place in aside:
         _keep(transcript, records[place], found.aside[place])
-    notes += [Note(why, records[p].line) for p, why in sorted(found.aside.items()) if why != "meta"]
+    notes += _left_aside(records, found.aside)
     events = transcript.finish()
     return ReadLog(
         format="claude-code",
@@ -111,6 +111,18 @@ def _groups(records: Sequence[Record], conversation: Sequence[int]) -> Iterator[
     numbered = enumerate(conversation)
     for _, group in groupby(numbered, lambda pair: message_id(records[pair[1]].value) or pair[0]):
         yield [place for _, place in group]
+
+
+def _left_aside(records: Sequence[Record], aside: Mapping[int, Aside]) -> list[Note]:
+    """Return one note for each reason why records are not part of the conversation."""
+    places: dict[Aside, list[int]] = {}
+    for place in sorted(aside):
+        places.setdefault(aside[place], []).append(place)
+    return [
+        Note(why, records[found[0]].line, f"{len(found)} records are not part of the conversation")
+        for why, found in places.items()
+        if why != "meta"
+    ]
 
 
 def _keep(transcript: Transcript, record: Record, why: str) -> None:

@@ -65,14 +65,14 @@ def pack_rows(events: Sequence[JsonObject]) -> list[JsonObject]:
     """Return the lines for ``events``: rows where a run packs, everything else as it is."""
     rows: list[JsonObject] = []
     run: list[JsonObject] = []
+    shared: _Delta | None = None
     for event in events:
-        if run and not _continues(run[-1], event):
+        delta = _delta(event)
+        if run and (delta != shared or _int(event["seq"]) != _int(run[-1]["seq"]) + 1):
             rows.extend(_flushed(run))
             run = []
-        if _is_delta(event):
-            run.append(event)
-        else:
-            rows.append(event)
+        shared = delta
+        (rows if delta is None else run).append(event)
     rows.extend(_flushed(run))
     return rows
 
@@ -162,14 +162,6 @@ def _delta(event: JsonObject) -> _Delta | None:
         chunk["index"],
         chunk.get("id"),
     )
-
-
-def _is_delta(event: JsonObject) -> bool:
-    return _delta(event) is not None
-
-
-def _continues(before: JsonObject, event: JsonObject) -> bool:
-    return _delta(before) == _delta(event) and _int(event["seq"]) == _int(before["seq"]) + 1
 
 
 def _flushed(run: list[JsonObject]) -> list[JsonObject]:

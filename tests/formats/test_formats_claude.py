@@ -78,6 +78,9 @@ def test_a_rewind_leaves_its_branch_behind() -> None:
     assert found.conversation == (0, 1, 4, 5)
     assert found.aside == {2: "dead-branch", 3: "dead-branch"}
     assert "first try" not in visible(file(*REWOUND))
+    assert [(n.rule, n.line, n.detail[:1]) for n in read_log(file(*REWOUND)).notes] == [
+        ("dead-branch", 3, "2")
+    ]
 
 
 def test_file_order_does_not_decide() -> None:

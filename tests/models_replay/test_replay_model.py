@@ -1,7 +1,6 @@
 """The replay model answers as it was recorded, from the request alone."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -11,17 +10,13 @@ import trio
 from actors.log.codec import encode
 from actors.log.events import Event, Replace
 from actors.ports.model import Failed, Finished, ModelRequest, Part, TextDelta, ToolCallDelta
-from actors.ports.tool import ToolContext
 from actors.rules.assembly import Assembled, Assembly
 from runtime.formats.reading import read_log
 from runtime.models.replay import NO_RECORDING, PAST_THE_END, ReplayModel
-from runtime.models.replay_loading import load_recordings
 from runtime.models.replay_pieces import cut
 from runtime.models.replay_reading import record
 from runtime.models.replay_recording import Recording
-from runtime.models.replay_tools import effect_of, replay_tools
 from tests.formats import dsh_samples as dsh
-from tests.formats.dsh_samples import REAL_LOGS, SAMPLES
 
 ASK = ModelRequest(session_id="s", turn=1, step=1, model="replay/recorded", messages=())
 
@@ -231,122 +226,3 @@ def test_what_the_user_said_and_what_was_summed_up_are_known() -> None:
     assert RECORDING.events == len(TWO_TURNS)
     summed = [*TWO_TURNS, Event(14, 0, "user/message", b'{"content":"short"}', Replace(0, 13))]
     assert record("x", summed).summaries == ("short",)
-
-
-def context(**changes: Any) -> ToolContext:
-    given = {
-        "session_id": "s",
-        "call_id": "c1",
-        "idempotency_key": "k",
-        "turn": 1,
-        "step": 1,
-        "cancelled": trio.Event(),
-        "progress": lambda _: None,
-        "ask": None,
-    }
-    return ToolContext(**(given | changes))
-
-
-async def test_a_tool_gives_back_what_was_recorded_for_the_very_call() -> None:
-    (read,) = replay_tools(RECORDING)
-    first = await read.call({"path": "a"}, context())
-    second = await read.call({"path": "b"}, context(call_id="c2"))
-    assert (first.content, first.is_error, first.meta) == ("alpha", False, {"lines": 1})
-    assert (second.content, second.is_error) == ("beta", True)
-
-
-@pytest.mark.parametrize("turn", [1, 3])
-async def test_a_call_with_a_fresh_id_is_found_by_its_arguments(turn: int) -> None:
-    (read,) = replay_tools(RECORDING)
-    found = await read.call({"path": "b"}, context(call_id="minted", turn=turn))
-    assert found.content == "beta"
-
-
-async def test_a_call_with_other_arguments_is_found_by_its_place() -> None:
-    (read,) = replay_tools(RECORDING)
-    assert (await read.call({"path": "z"}, context(call_id="minted"))).content == "alpha"
-
-
-async def test_what_was_not_recorded_is_an_error_for_the_model() -> None:
-    cut_off = record("x", TWO_TURNS[:5])
-    (read,) = replay_tools(cut_off)
-    assert (await read.call({}, context())).is_error
-    (other,) = replay_tools([RECORDING], {})
-    assert (await other.call({}, context())).is_error
-
-
-async def test_each_session_gets_its_own_recording() -> None:
-    other = record("other", read_log(SAMPLES / "code-tour.jsonl").events)
-    tools = {
-        t.schema.name: t for t in replay_tools([RECORDING, other], {"s": RECORDING, "t": other})
-    }
-    assert sorted(tools) == ["grep", "ls", "read"]
-    assert (await tools["read"].call({"path": "a"}, context())).content == "alpha"
-    there = await tools["read"].call({"path": "README.md"}, context(session_id="t", call_id="new"))
-    assert str(there.content).startswith("# tidemark")
-
-
-async def test_a_tool_takes_the_time_it_took(autojump_clock: Any) -> None:
-    (read,) = replay_tools(RECORDING, speed=2)
-    started = trio.current_time()
-    await read.call({"path": "a"}, context())
-    assert trio.current_time() - started == 1.5
-
-
-@pytest.mark.parametrize(
-    ("name", "effect"),
-    [
-        ("read", "read"),
-        ("ReadFile", "read"),
-        ("mcp__files__list", "read"),
-        ("todo_write", "read"),
-        ("grep", "read"),
-        ("bash", "exec"),
-        ("thread", "exec"),
-        ("Edit", "exec"),
-        ("TodoWrite", "read"),
-        ("LS", "read"),
-    ],
-)
-def test_an_unknown_tool_is_not_taken_for_a_harmless_one(name: str, effect: str) -> None:
-    assert effect_of(name) == effect
-
-
-def test_folders_are_read_in_sorted_order_and_bad_files_are_named(tmp_path: Path) -> None:
-    (tmp_path / "b").mkdir()
-    for name in ("b/two.jsonl", "one.jsonl"):
-        (tmp_path / name).write_bytes((SAMPLES / "garden-talk.jsonl").read_bytes())
-    (tmp_path / "bad.jsonl").write_bytes(b"what is this")
-    (tmp_path / "empty.jsonl").write_bytes(dsh.log(4))
-    (tmp_path / "notes.txt").write_bytes(b"no log")
-    recordings, unreadable = load_recordings([tmp_path, tmp_path / "gone.jsonl"])
-    assert [r.name for r in recordings] == ["two", "one"]
-    assert [(p.name, type(e).__name__) for p, e in unreadable] == [
-        ("bad.jsonl", "UnknownFormatError"),
-        ("empty.jsonl", "EmptyRecordingError"),
-        ("gone.jsonl", "FileNotFoundError"),
-    ]
-
-
-def test_the_shipped_samples_can_be_replayed() -> None:
-    recordings, unreadable = load_recordings([SAMPLES])
-    assert not unreadable
-    assert [(r.name, len(r.turns)) for r in recordings] == [
-        ("code-tour", 3),
-        ("garden-talk", 4),
-        ("release-day", 3),
-    ]
-    assert all(call.content is not None for r in recordings for call in r.calls())
-
-
-@pytest.mark.skipif(not REAL_LOGS.exists(), reason="the recorded logs are not here")
-async def test_every_real_log_replays_to_the_text_that_it_holds() -> None:
-    recordings, _ = load_recordings(sorted(REAL_LOGS.glob("[!E]*.jsonl")))
-    assert len(recordings) == 10
-    for recording in recordings:
-        model = ReplayModel({"s": recording})
-        for number, turn in enumerate(recording.turns, 1):
-            for place, step in enumerate(turn.steps, 1):
-                reply = await answer(model, turn=number, step=place, attempt=1 + len(step.failures))
-                assert [c.id for c in reply.calls] == [c.id for c in step.calls]
-                assert reply.content or reply.calls
