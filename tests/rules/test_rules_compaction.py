@@ -128,6 +128,22 @@ def test_a_result_belongs_to_the_latest_call_of_its_id():
     assert plan_segment(messages, 1, 9, 1).seqs == (2, 3)
 
 
+def test_a_result_that_comes_behind_the_first_turn_stays_with_its_call():
+    call, result = (
+        PlanMessage(seq=1, units=1, opens=("a",)),
+        PlanMessage(seq=3, units=1, closes="a"),
+    )
+    messages = [user(0), call, result, user(4), user(6)]
+    assert plan_segment(messages, 2, 9, 1).seqs == (4,)
+
+
+def test_a_second_result_of_one_call_holds_no_border():
+    call = PlanMessage(seq=2, units=1, opens=("a",))
+    results = [PlanMessage(seq=seq, units=1, closes="a") for seq in (3, 4)]
+    messages = [user(0), call, *results, user(6), user(8)]
+    assert plan_segment(messages, 1, 9, 3).seqs == (2, 3)
+
+
 def test_a_run_gives_up_when_its_span_has_changed():
     plan = plan_segment([user(0), user(2), user(4), user(6)], 1, 9, 1)
     assert still_there(plan, [0, 2, 4, 6, 8])

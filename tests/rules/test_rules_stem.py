@@ -111,6 +111,11 @@ def test_a_deny_cannot_be_escaped_by_flag_pipe_quote_or_wrapper(name, wraps, res
     assert forbids("rm", command)
 
 
+def test_a_deny_reads_quotes_both_ways():
+    assert forbids("rm", 'su -c"rm x"')
+    assert forbids("rm", "r''m x")
+
+
 @pytest.mark.parametrize("flags", ["", " -C /x", " --git-dir=/x", " -c a=b"])
 def test_a_deny_of_two_words_sees_past_flags_between_them(flags):
     assert forbids("git push", f"git{flags} push origin")
