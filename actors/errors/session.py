@@ -227,3 +227,20 @@ class InputUnknownError(UsageError):
 
     def __str__(self) -> str:
         return f"no input {self.message_id!r} was accepted in this session"
+
+
+class InputTakenError(UsageError):
+    """The input does not wait any more: it was taken, withdrawn, or never waited.
+
+    Source: D-248.
+    """
+
+    code = "SESSION_INPUT_TAKEN"
+    status_hint = 409
+
+    def __init__(self, message_id: str) -> None:
+        super().__init__(message_id)
+        self.message_id = message_id
+
+    def __str__(self) -> str:
+        return f"input {self.message_id!r} does not wait: session.queue.list() shows what does"

@@ -65,6 +65,7 @@ CORE_WORDS: Final[tuple[Word, ...]] = (
     Word("assistant/attempt"),
     Word("request/context", "snapshot"),
     Word("agent/inbox/spliced"),
+    Word("agent/inbox/hold"),
     Word("child/started"),
     Word("child/ended"),
     Word("session/closed"),

@@ -8,13 +8,13 @@ from collections.abc import Container, Mapping, Sequence
 import attrs
 
 from actors.json import JsonObject, JsonValue
-from actors.log.calls import OpenCall
+from actors.log.calls import Call, OpenCall
 from actors.log.envelope_gate import check_envelope
 from actors.log.events import Hide, Replace
 from actors.log.hide_gate import check_hide
 from actors.log.inbox import Inbox
 from actors.log.pairs import balanced_cuts
-from actors.log.project import message_of, messages_of, node_units, piece_units
+from actors.log.project import arguments_of, message_of, messages_of, node_units, piece_units
 from actors.log.projection import Messages, ProjectedMessage, Projection
 from actors.log.projection_step import handler_of
 from actors.log.replace_gate import check_replace
@@ -82,9 +82,14 @@ class Fold:
         return self._state.first_turn_end
 
     @property
+    def held(self) -> bool:
+        """Whether nothing may be taken from the waiting input (K-8)."""
+        return self._state.held
+
+    @property
     def open_calls(self) -> Mapping[str, OpenCall]:
         """The calls without a result by id, in call order."""
-        return self._state.calls.by_id()
+        return {call.tool_call_id: self._open_call(call) for call in self._state.calls.in_order()}
 
     @property
     def open_asks(self) -> Mapping[str, OpenAsk]:
@@ -211,6 +216,17 @@ class Fold:
         """
         check_envelope(self._state, event_type, op, sources)
         check_replace(self._state, event_type, data, op, sources)
+
+    def _open_call(self, call: Call) -> OpenCall:
+        return OpenCall(
+            seq=call.seq,
+            tool_call_id=call.tool_call_id,
+            name=call.name,
+            arguments=arguments_of(call, self._state.events),
+            turn=call.turn,
+            step=call.step,
+            decision=call.decision,
+        )
 
     def _data(self, seq: int) -> JsonObject | None:
         data = self._state.events.at(seq).data() if seq >= 0 else None

@@ -19,9 +19,9 @@ from actors.log.surface import Node, Surface
 from actors.log.vocabulary import Vocabulary
 
 
-@attrs.frozen
+@attrs.define(eq=False)
 class OpenTurn:
-    """A turn without its end; ``named`` says whether its start carried the number."""
+    """A turn without its end; never changed. ``named`` says whether its start carried the number."""
 
     seq: int
     number: int
@@ -52,6 +52,7 @@ class State:
     call_ids: Names = attrs.field(factory=Names)
     dedupe: Names = attrs.field(factory=Names)
     inbox: Inbox = attrs.field(factory=Inbox)
+    held: bool = False
     asks: dict[str, OpenAsk] = attrs.field(factory=dict)
     ask_ids: Names = attrs.field(factory=Names)
     open_turns: tuple[OpenTurn, ...] = ()
@@ -96,6 +97,7 @@ class State:
             self.call_ids.fork(cut),
             self.dedupe.fork(cut),
             self.inbox,
+            self.held,
             self.asks.copy(),
             self.ask_ids.fork(cut),
             self.open_turns,

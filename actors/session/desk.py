@@ -14,23 +14,31 @@ from actors.session.edits import append_draft, occlusion_draft
 from actors.session.forking import Forking
 from actors.session.inputs import Inputs
 from actors.session.messages import (
+    Abandon,
     Answer,
     Append,
     AwaitResult,
     Close,
     Compact,
+    EditInput,
     Fork,
+    Hold,
+    MoveInput,
     Occlude,
     Prompt,
     Read,
     ReadInspection,
     ReadProjection,
+    ReadQueue,
+    Release,
     Rename,
     Reopen,
     SessionInspection,
     SessionStatus,
+    WithdrawInput,
     Work,
 )
+from actors.session.queueing import waiting_inputs
 from actors.session.state import SessionState
 
 
@@ -89,12 +97,26 @@ class Desk:
                 return LATER
             case Prompt():
                 return self._inputs.prompt(message)
-            case ReadProjection():
-                return self.session.log.projection()
-            case ReadInspection():
-                return self._inspect()
+            case Abandon(message_id, cause):
+                return self._inputs.abandon(message_id, cause)
+            case EditInput() | MoveInput() | WithdrawInput() | Hold() | Release():
+                self._inputs.change_queue(message)
+                return None
+            case ReadProjection() | ReadQueue() | ReadInspection():
+                return self._read(message)
             case Append() | Occlude() | Rename() | Close() | Reopen():
                 return self._edit(message)
+            case _:
+                assert_never(message)
+
+    def _read(self, message: ReadProjection | ReadQueue | ReadInspection) -> object:
+        match message:
+            case ReadProjection():
+                return self.session.log.projection()
+            case ReadQueue():
+                return waiting_inputs(self.session.log)
+            case ReadInspection():
+                return self._inspect()
             case _:
                 assert_never(message)
 

@@ -21,7 +21,8 @@ class Entry:
 
     def waiting(self) -> bool:
         """Whether input waits for the next step."""
-        return bool(self._session.log.fold.inbox.next_step)
+        fold = self._session.log.fold
+        return bool(fold.inbox.next_step) and not fold.held
 
     async def commit(self) -> None:
         """Log what the step begins with; durable on return (D-243)."""
@@ -46,8 +47,9 @@ class Entry:
 
     def _claims(self) -> list[Draft]:
         """Everything that waits for a step becomes part of the turn, in the order it was accepted."""
-        inbox = self._session.log.fold.inbox
-        steers, _ = take(inbox.next_step, inbox.next_turn, at_start=False)
+        fold = self._session.log.fold
+        inbox = fold.inbox
+        steers, _ = take(inbox.next_step, inbox.next_turn, at_start=False, held=fold.held)
         records = inbox.claim(steps=len(steers), turns=0)
         claims = [Draft("agent/inbox/spliced", record.data()) for record in records]
         return [*claims, *(Draft("user/message", message) for message in steers)]

@@ -19,8 +19,15 @@ from actors.log.inbox import ListName
 from actors.log.json_equality import json_equal
 from actors.rules.queue import CAPACITY, Latch, Standing, route, starts_next, take
 from actors.session.content import content_value
-from actors.session.messages import Prompt, PromptReceipt
+from actors.session.messages import (
+    Prompt,
+    PromptReceipt,
+    QueueOperation,
+    Release,
+    WithdrawInput,
+)
 from actors.session.prompt_admission import admission_drafts
+from actors.session.queueing import queue_drafts
 from actors.session.results import turn_result
 from actors.session.state import SessionState
 from actors.session.turn import TurnRun
@@ -75,6 +82,31 @@ class Inputs:
         started = self._place(data, steer=message.when == "now")
         return PromptReceipt(message_id, "started" if started else "queued", high_water)
 
+    def change_queue(self, operation: QueueOperation) -> None:
+        """Change what waits; a release may start a turn.
+
+        Raises:
+            InputTakenError, ContentError: refused; nothing changed.
+        """
+        drafts = queue_drafts(self._session.log, operation)
+        if drafts:
+            self._session.journal.post(*drafts)
+        if isinstance(operation, WithdrawInput):
+            for reply in self._waiters.pop(operation.message_id, ()):
+                reply.fail(InputUnknownError(operation.message_id))
+        if isinstance(operation, Release):
+            self.wake()
+
+    def abandon(self, message_id: MessageId, cause: str) -> bool:
+        """Withdraw the input, or interrupt the turn that took it; True when there is an end to wait for."""
+        fold = self._session.log.fold
+        if fold.inbox.find(message_id) is not None:
+            self.change_queue(WithdrawInput(message_id))
+            return False
+        seq = fold.dedupe.get(message_id)
+        mine = self._turn is not None and seq is not None and seq >= self._turn.first_seq
+        return mine and self.interrupt(cause)
+
     def await_result(self, message_id: MessageId, reply: Reply[object]) -> None:
         """Settle ``reply`` with the result of the turn that takes the input.
 
@@ -99,7 +131,8 @@ class Inputs:
 
     def wake(self) -> None:
         """Start a turn with what waits, when nothing runs."""
-        if self._turn is None and self._session.log.fold.inbox.pending:
+        fold = self._session.log.fold
+        if self._turn is None and fold.inbox.pending and not (fold.held or fold.closed):
             self._open_turn(None)
 
     def _accepted_before(self, message_id: MessageId, content: JsonValue) -> bool:
@@ -149,6 +182,7 @@ class Inputs:
             running=self._turn is not None,
             interrupted=self._turn is not None and self._turn.interrupted,
             disposed=self._turn is not None and self._turn.cause == "disposed",
+            held=self._session.log.fold.held,
             next_step=len(inbox.next_step),
             next_turn=len(inbox.next_turn),
         )
@@ -162,14 +196,15 @@ class Inputs:
         records = inbox.claim(steps=len(steers), turns=len(turns))
         messages = [*steers, *turns, *([direct] if direct is not None else ())]
         number = log.fold.turns + 1
-        self._session.journal.post(
+        events = self._session.journal.post(
             *self._unfinished(),
             *self._admission(),
             *(Draft("agent/inbox/spliced", record.data()) for record in records),
             *(Draft("user/message", message) for message in messages),
             Draft("turn/start", {"turn": number}),
         )
-        self._turn, self._spawned = TurnRun(self._session, number), False
+        self._turn = TurnRun(self._session, number, events[0].seq)
+        self._spawned = False
 
     def _unfinished(self) -> tuple[Draft, ...]:
         """Close a turn that a caller appended and left open."""
@@ -194,9 +229,10 @@ class Inputs:
         self._answer_waiters()
         end = await turn.done.wait()
         latch, self._latch = self._latch, Latch()
-        pending = self._session.log.fold.inbox.pending
+        fold = self._session.log.fold
+        pending = fold.inbox.pending
         if end.cause != "disposed" and starts_next(
-            may_continue=end.may_continue, latch=latch, pending=pending, held=False
+            may_continue=end.may_continue, latch=latch, pending=pending, held=fold.held
         ):
             self.wake()
 

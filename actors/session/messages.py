@@ -11,6 +11,7 @@ import attrs
 
 from actors.json import JsonValue
 from actors.log.events import SurfaceOp
+from actors.log.inbox import ListName
 from actors.log.projection import Content
 from actors.session.asks import ClientWord
 
@@ -60,6 +61,48 @@ class Prompt:
 
 
 @attrs.frozen
+class EditInput:
+    """Give a waiting input another content; it keeps its id and its place."""
+
+    message_id: str
+    content: Content
+
+
+@attrs.frozen
+class MoveInput:
+    """Put a waiting input at ``position`` of one of the two lists."""
+
+    message_id: str
+    target: ListName
+    position: int = 0
+
+
+@attrs.frozen
+class WithdrawInput:
+    """Take a waiting input back; it is never run."""
+
+    message_id: str
+
+
+@attrs.frozen
+class Abandon:
+    """Whoever owned this input is gone: withdraw it, or interrupt the turn that took it (K-24)."""
+
+    message_id: str
+    cause: str = "caller"
+
+
+@attrs.frozen
+class Hold:
+    """Let nothing be taken from the queue until :class:`Release`; durable (K-8)."""
+
+
+@attrs.frozen
+class Release:
+    """Undo :class:`Hold`; what waits may start a turn."""
+
+
+@attrs.frozen
 class Interrupt:
     """End what runs; ``cause`` is kept in the log (D-206)."""
 
@@ -98,7 +141,20 @@ class Reopen:
     """Undo :class:`Close`."""
 
 
-Work: TypeAlias = Append | Occlude | Fork | Prompt | Answer | Compact | Rename | Close | Reopen
+QueueOperation: TypeAlias = EditInput | MoveInput | WithdrawInput | Hold | Release
+Work: TypeAlias = (
+    Append
+    | Occlude
+    | Fork
+    | Prompt
+    | Abandon
+    | QueueOperation
+    | Answer
+    | Compact
+    | Rename
+    | Close
+    | Reopen
+)
 """What goes through the mailbox."""
 Message: TypeAlias = Work | Interrupt
 """Everything that can be sent to a session; an interrupt needs no mailbox, so it waits for nothing."""
@@ -129,6 +185,11 @@ class ReadProjection:
 
 
 @attrs.frozen
+class ReadQueue:
+    """Read what waits."""
+
+
+@attrs.frozen
 class ReadInspection:
     """Read what the session is doing."""
 
@@ -140,8 +201,26 @@ class AwaitResult:
     message_id: str
 
 
-Read: TypeAlias = ReadProjection | ReadInspection | AwaitResult
+Read: TypeAlias = ReadProjection | ReadQueue | ReadInspection | AwaitResult
 """Messages that change nothing."""
+
+
+@attrs.frozen(kw_only=True)
+class WaitingInput:
+    """One entry of the queue."""
+
+    message_id: str
+    content: JsonValue
+    source: JsonValue
+
+
+@attrs.frozen(kw_only=True)
+class WaitingInputs:
+    """The queue at one moment: what joins the running turn, and what gets a turn of its own."""
+
+    next_step: tuple[WaitingInput, ...]
+    next_turn: tuple[WaitingInput, ...]
+    held: bool
 
 
 SessionStatus: TypeAlias = Literal["idle", "running", "retrying", "closed"]

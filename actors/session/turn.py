@@ -30,8 +30,9 @@ class TurnRun:
     the signal and their grace. The end is written under a bounded shield.
     """
 
-    def __init__(self, session: SessionState, number: int) -> None:
+    def __init__(self, session: SessionState, number: int, first_seq: int) -> None:
         self.number = number
+        self.first_seq = first_seq
         self.done: Reply[Ending] = Reply()
         self._session = session
         self._scope = trio.CancelScope()

@@ -10,6 +10,7 @@ from actors.log.events import Event
 from actors.log.projection import Content, Projection
 from actors.session.compaction import CompactionOutcome
 from actors.session.messages import (
+    Abandon,
     Append,
     AwaitResult,
     Close,
@@ -29,6 +30,7 @@ from actors.session.messages import (
 from actors.session.results import TurnResult
 from actors.session.stage import Interruption, Stage
 from runtime.engine.feed import Feed
+from runtime.engine.queue import Queue
 from runtime.engine.turn import Turn
 from runtime.engine.typed import typed_result
 
@@ -49,6 +51,7 @@ class Session:
     def __init__(self, stage: Stage, session_id: SessionId) -> None:
         self._stage = stage
         self.id = check_session_id(session_id)
+        self.queue = Queue(stage, self.id)
 
     def __repr__(self) -> str:
         return f"Session({self.id!r})"
@@ -77,20 +80,23 @@ class Session:
         return await typed_result(result, returns, lambda text: self._run(text, None))
 
     async def _run(self, content: Content, message_id: str | None) -> TurnResult[object]:
-        turn: Turn | None = None
+        named = message_id or self._stage.services.ids.new("msg")
+        message = Prompt(content, named, "next")
         try:
-            turn = await self.prompt(content, message_id=message_id, when="next")
-            return await turn.result()
-        finally:
-            if turn is None or not turn.settled:
-                await self._abandon()
+            await self.send(message)
+            return await self.result(named)
+        except trio.Cancelled:
+            await self._abandon(named)
+            raise
 
-    async def _abandon(self) -> None:
-        """Whoever owned the turn is gone: end it, within the time that ending it may take."""
+    async def _abandon(self, message_id: str) -> None:
+        """Whoever owned the turn is gone: take the input back, or end its turn; bounded."""
         limits = self._stage.services.limits
         bound_s = limits.tool_grace_s + limits.straggler_s + limits.close_grace_s
         with trio.move_on_after(bound_s, shield=True):
-            await self.interrupt("turn", "caller").settled()
+            # It stands behind the prompt in the mailbox, so what became of that is known by then.
+            if await self.send(Abandon(message_id)):
+                await self.result(message_id)
 
     async def prompt(
         self,

@@ -17,8 +17,6 @@ class Turn:
         self._stage = stage
         self._session_id = session_id
         self._receipt = receipt
-        self.settled = False
-        """Whether :meth:`result` has returned."""
 
     def __repr__(self) -> str:
         return f"Turn({self._session_id!r}, {self.message_id!r}, {self._receipt.status})"
@@ -45,7 +43,6 @@ class Turn:
             The turn goes on; ask again, or interrupt it.
         """
         result = await self._stage.send(self._session_id, AwaitResult(self.message_id))
-        self.settled = True
         return cast("TurnResult[object]", result)
 
     def follow(self) -> Feed:
