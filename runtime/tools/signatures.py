@@ -85,7 +85,7 @@ def read_signature(
         fields[name] = _field(parameter, annotation)
         if parameter.default is parameter.empty:
             required.append(name)
-    record = attrs.make_class(f"{tool}_arguments", fields, frozen=True, kw_only=True)
+    record = attrs.make_class("Arguments", fields, frozen=True, kw_only=True)
     return Signature(object_schema(properties, required), record, tuple(contexts))
 
 
