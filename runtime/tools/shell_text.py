@@ -248,10 +248,10 @@ def child_environment(
     Args:
         host: the engine's own environment.
         given: variables that a trusted caller hands over; even secrets pass.
-        allowed: names that are inherited.
+        allowed: names that are inherited as they are; naming a secret hands it over.
         inherit: inherit all names instead, but for those that :func:`is_scrubbed`.
 
     Source: D-288, K-14.
     """
-    names = [n for n in host if not is_scrubbed(n) and (inherit or n in allowed)]
+    names = [n for n in host if (not is_scrubbed(n) if inherit else n in allowed)]
     return {n: host[n] for n in names} | dict(FIXED_ENVIRONMENT) | dict(given or {})

@@ -139,6 +139,8 @@ def test_no_secret_reaches_a_child_unless_it_is_handed_over():
         "PAGER": "cat",
         "GIT_PAGER": "cat",
     }
+    assert child_environment(host, allowed=["API_KEY"])["API_KEY"] == "s"
+    assert "API_KEY" not in child_environment(host, inherit=True)
     inherited = child_environment(host, {"API_KEY": "given"}, inherit=True)
     assert inherited["FOO"] == "1"
     assert inherited["API_KEY"] == "given"
