@@ -5,8 +5,6 @@ Source: P2, design 3, K-40.
 
 from collections.abc import Container, Mapping, Sequence
 
-import attrs
-
 from actors.json import JsonObject, JsonValue
 from actors.log.calls import Call, OpenCall
 from actors.log.envelope_gate import check_envelope
@@ -15,18 +13,33 @@ from actors.log.hide_gate import check_hide
 from actors.log.inbox import Inbox
 from actors.log.pairs import balanced_cuts
 from actors.log.project import arguments_of, message_of, messages_of, node_units, piece_units
-from actors.log.projection import Messages, ProjectedMessage, Projection
+from actors.log.projection import Messages, Projection
 from actors.log.projection_step import handler_of
 from actors.log.replace_gate import check_replace
 from actors.log.state import OpenAsk, State
 from actors.log.surface import Unset
 
 
-@attrs.frozen
+class Held:
+    """Holds the state of one log; an append may put another in its place."""
+
+    __slots__ = ("state",)
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+
 class Fold:
     """The folded state of a log, read only. It follows the log; what it hands out does not."""
 
-    _state: State
+    __slots__ = ("_held",)
+
+    def __init__(self, held: Held) -> None:
+        self._held = held
+
+    @property
+    def _state(self) -> State:
+        return self._held.state
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -80,6 +93,11 @@ class Fold:
     def first_turn_end(self) -> int:
         """The seq of the first ``turn/end``, -1 without one (S-145)."""
         return self._state.first_turn_end
+
+    @property
+    def children(self) -> Mapping[str, int]:
+        """The seq of the ``child/started`` of each child that has not ended, in order (K-20)."""
+        return self._state.children.copy()
 
     @property
     def held(self) -> bool:
@@ -165,9 +183,14 @@ class Fold:
         """
         self._check_projections()
         state = self._state
-        parts = [messages_of(piece, state.events) for piece in state.surface.pieces]
-        parts.append(_present([message_of(node, state.events) for node in state.surface.tail]))
-        return Projection(Messages(parts), state.events.next_seq)
+        events = state.events
+        parts = [piece.messages or messages_of(piece, events) for piece in state.surface.pieces]
+        tail = [
+            message_of(node, events) if isinstance(node.message, Unset) else node.message
+            for node in state.surface.tail
+        ]
+        parts.append(tuple([message for message in tail if message is not None]))
+        return Projection(Messages(parts), events.next_seq)
 
     def between(self, start_seq: int, end_seq: int) -> tuple[int, ...]:
         """Return the nodes from one node to another in surface order, both included.
@@ -178,7 +201,7 @@ class Fold:
         first, last = self._state.find(start_seq), self._state.find(end_seq)
         if first is None or last is None:
             return ()
-        return tuple([node.seq for node in self._state.surface.between(first.key, last.key)])
+        return self._state.surface.seqs(first.key, last.key)
 
     def projected(self) -> tuple[int, ...]:
         """Return the nodes whose content a message projection changed, in surface order (D-50)."""
@@ -235,7 +258,3 @@ class Fold:
     def _check_projections(self) -> None:
         for event_type in self._state.used_projections:
             handler_of(self._state, event_type)
-
-
-def _present(messages: Sequence[ProjectedMessage | None]) -> tuple[ProjectedMessage, ...]:
-    return tuple([message for message in messages if message is not None])

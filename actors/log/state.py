@@ -55,6 +55,8 @@ class State:
     held: bool = False
     asks: dict[str, OpenAsk] = attrs.field(factory=dict)
     ask_ids: Names = attrs.field(factory=Names)
+    children: dict[str, int] = attrs.field(factory=dict)
+    """Seq of the ``child/started`` of each child that has no ``child/ended`` (K-20)."""
     open_turns: tuple[OpenTurn, ...] = ()
     """More than one only where a foreign log nested them (S-110)."""
     open_step: int | None = None
@@ -100,6 +102,7 @@ class State:
             self.held,
             self.asks.copy(),
             self.ask_ids.fork(cut),
+            self.children.copy(),
             self.open_turns,
             self.open_step,
             self.open_compactions,

@@ -122,6 +122,17 @@ def _end_seed(state: State, _event: Event, data: JsonObject) -> None:
         state.open_compactions = ()
         state.inbox = Inbox()
         state.held = False
+        state.children = {}
+
+
+def _child_started(state: State, event: Event, data: JsonObject) -> None:
+    child = _text(data, "sessionId")
+    if child is not None:
+        state.children[child] = event.seq
+
+
+def _child_ended(state: State, _event: Event, data: JsonObject) -> None:
+    state.children.pop(_text(data, "sessionId") or "", None)
 
 
 def _hold(state: State, _event: Event, data: JsonObject) -> None:
@@ -167,4 +178,6 @@ STEPS: Final[dict[str, Step]] = {
     "session/end-seed": _end_seed,
     "agent/inbox/spliced": _spliced,
     "agent/inbox/hold": _hold,
+    "child/started": _child_started,
+    "child/ended": _child_ended,
 }
