@@ -201,8 +201,9 @@ def plan_segment(
     body = [m for m in messages if not m.head]
     if first_turn_end is None or last_turn_end is None or len(body) < tail_keep + 2:
         return None
-    low = _count(body, first_turn_end)
-    high = min(_count(body, last_turn_end), len(body) - tail_keep)
+    places = _places(body)
+    low = bisect_right(places, first_turn_end)
+    high = min(bisect_right(places, last_turn_end), len(body) - tail_keep)
     held = _held_cuts(body)
     while low < high and held[low]:
         low += 1
@@ -214,13 +215,12 @@ def plan_segment(
     return SegmentPlan(seqs=tuple(m.seq for m in chosen), units=sum(m.units for m in chosen))
 
 
-def _count(body: Sequence[PlanMessage], last_seq: int) -> int:
-    """Return how many messages stand before the first one that was appended behind ``last_seq``.
+def _places(body: Sequence[PlanMessage]) -> list[int]:
+    """Return where each message stands, rising: its seq, or that of what follows.
 
-    A replacement has a higher seq than what follows it; it stands where what follows stands.
+    A replacement has a higher seq than what follows it; it stands where that stands.
     """
-    places = list(accumulate((m.seq for m in reversed(body)), min))[::-1]
-    return bisect_right(places, last_seq)
+    return list(accumulate((m.seq for m in reversed(body)), min))[::-1]
 
 
 def _held_cuts(body: Sequence[PlanMessage]) -> list[bool]:
@@ -232,11 +232,11 @@ def _held_cuts(body: Sequence[PlanMessage]) -> list[bool]:
     change = [0] * (len(body) + 2)
     calls: dict[str, int] = {}
     for position, message in enumerate(body):
-        opened = calls.pop(message.closes, None) if message.closes is not None else None
-        if opened is not None:
-            change[opened + 1] += 1
+        if message.closes in calls:
+            change[calls.pop(message.closes) + 1] += 1
             change[position + 1] -= 1
-        calls.update(dict.fromkeys(message.opens, position))
+        for call_id in message.opens:
+            calls[call_id] = position
     return [depth > 0 for depth in accumulate(change)]
 
 
