@@ -183,7 +183,7 @@ def outcome_of(output: object) -> CallOutcome:
         text = f"the tool returned {type(output).__name__}, not a ToolOutput"
         return refused("TOOL_RESULT_INVALID", text)
     error: JsonObject | None = (
-        {"name": "ToolError", "code": "TOOL_FAILED"} if output.is_error else None
+        {"name": "ToolError", "code": output.code} if output.is_error else None
     )
     return CallOutcome(
         content=output.content, error=error, meta=output.meta, voted=output.terminate

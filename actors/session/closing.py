@@ -9,7 +9,7 @@ from actors.json import JsonObject
 from actors.log.events import Draft
 from actors.rules.interrupt import CallFate, Ending
 from actors.session.call import CallSpec, closed
-from actors.session.drafts import decided_draft, result_draft
+from actors.session.drafts import decided_draft, foreign_draft, result_draft
 from actors.session.state import SessionState
 
 
@@ -54,7 +54,7 @@ def _partial_draft(number: int, step: int, partial: Sequence[JsonObject]) -> Dra
         "turn": number,
         "step": step,
     }
-    return Draft("assistant/message", data)
+    return foreign_draft("assistant/message", data)
 
 
 def _end_data(number: int, end: Ending) -> JsonObject:

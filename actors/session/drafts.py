@@ -1,8 +1,20 @@
 """The events that settle a call and an ask."""
 
+import attrs
+
 from actors.json import JsonObject, JsonValue
 from actors.log.events import Draft
+from actors.log.foreign import mend
 from actors.session.call import CallOutcome, CallSpec
+
+
+def foreign_draft(word: str, data: JsonObject) -> Draft:
+    """Return a draft of text that a model or a tool made: unpaired surrogates are replaced, and counted.
+
+    Source: K-36.
+    """
+    value, places = mend(data)
+    return Draft(word, value | {"mended": places} if places else value)
 
 
 def result_draft(outcome: CallOutcome, call: CallSpec) -> Draft:
@@ -16,7 +28,7 @@ def result_draft(outcome: CallOutcome, call: CallSpec) -> Draft:
     if outcome.meta is not None:
         data["meta"] = outcome.meta
     data |= {"turn": call.turn, "step": call.step}
-    return Draft("tool/result", data, sources=(call.seq,))
+    return attrs.evolve(foreign_draft("tool/result", data), sources=(call.seq,))
 
 
 def decided_draft(ask_id: str, decision: str, source: str, by: str | None = None) -> Draft:

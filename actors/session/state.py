@@ -10,6 +10,7 @@ from actors.errors.log import EventDataError
 from actors.errors.session import ModelMissingError
 from actors.ids import CallId, SessionId
 from actors.log.codec import encode
+from actors.log.foreign import mend
 from actors.log.log import Log
 from actors.ports.model import Model
 from actors.ports.store import SessionRecord
@@ -131,8 +132,8 @@ class SessionState:
     def trimmed(self, outcome: CallOutcome) -> CallOutcome:
         """Return the outcome in a form that the log takes: what is not JSON becomes an error."""
         try:
-            encode(outcome.content)
-            encode(outcome.meta)
+            encode(mend(outcome.content).value)
+            encode(mend(outcome.meta).value)
         except EventDataError as error:
             return attrs.evolve(refused("TOOL_RESULT_INVALID", str(error)), voted=outcome.voted)
         return outcome

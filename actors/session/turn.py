@@ -18,6 +18,7 @@ from actors.rules.retry import Failure, GiveUp, Retry, RetryState, decide
 from actors.session.batch import Batch
 from actors.session.call import CallSpec
 from actors.session.closing import closing_drafts
+from actors.session.drafts import foreign_draft
 from actors.session.entry import Entry
 from actors.session.state import SessionState
 from actors.session.stream import Stream
@@ -143,7 +144,7 @@ class TurnRun:
         policy = self._session.agent.retry
         scheduled = _retry_data("scheduled", decision.attempt, policy.limit, decision.delay_ms)
         scheduled |= {"errorMessage": failed.message, "decidedBy": decision.decided_by}
-        await self._session.journal.commit(attempted, Draft("llm/retry", scheduled))
+        await self._session.journal.commit(attempted, foreign_draft("llm/retry", scheduled))
         with self._session.retrying(decision.attempt):
             await trio.sleep(decision.delay_ms / 1000)
 
@@ -159,7 +160,9 @@ class TurnRun:
             exhausted = _retry_data(
                 "exhausted", decision.attempt, self._session.agent.retry.limit, 0
             )
-            drafts.insert(0, Draft("llm/retry", exhausted | {"errorMessage": failed.message}))
+            drafts.insert(
+                0, foreign_draft("llm/retry", exhausted | {"errorMessage": failed.message})
+            )
         await self._session.journal.commit(*drafts)
 
     async def _write_reply(self, reply: Assembled, request: ModelRequest) -> None:
@@ -181,7 +184,7 @@ class TurnRun:
         provider, _, model = request.model.partition("/")
         where: JsonObject = {"turn": request.turn, "step": request.step}
         made_by: JsonObject = {"provider": provider, "model": model}
-        return Draft("assistant/message", message | made_by | where)
+        return foreign_draft("assistant/message", message | made_by | where)
 
     async def _follow(self, reply: Assembled) -> bool:
         """Run the calls of a reply; whether the turn goes on to another step."""
@@ -220,7 +223,7 @@ def _call_draft(call: AssembledCall, call_id: CallId, request: ModelRequest) -> 
     data: JsonObject = {"toolCallId": call_id, "name": call.name, "arguments": call.arguments}
     if call_id != call.id:
         data["providerCallId"] = call.id
-    return Draft("tool/call", data | {"turn": request.turn, "step": request.step})
+    return foreign_draft("tool/call", data | {"turn": request.turn, "step": request.step})
 
 
 def _attempt_draft(failed: Failed, request: ModelRequest, delivered: list[JsonObject]) -> Draft:
@@ -231,7 +234,7 @@ def _attempt_draft(failed: Failed, request: ModelRequest, delivered: list[JsonOb
         "content": list(delivered),
         "errorMessage": f"{failed.code}: {failed.message}",
     }
-    return Draft("assistant/attempt", data)
+    return foreign_draft("assistant/attempt", data)
 
 
 def _retry_data(phase: str, attempt: int, limit: int, delay_ms: float) -> JsonObject:

@@ -438,3 +438,37 @@ async def test_a_short_history_is_not_compacted():
         session = await engine.create()
         await session.run("a")
         assert (await session.compact()).outcome == "nothing"
+
+
+async def test_broken_text_from_a_model_or_a_tool_is_mended_and_marked():
+    class Broken(CountingTool):
+        async def _act(self, seen):
+            return attrs.evolve(await super()._act(seen), content="half \ud83d a face")
+
+    model = ScriptedModel(
+        [CallTools(Call("count", '{"x": "\ud800"}'), text="look \udc00"), Say("fine")]
+    )
+    async with open_engine(model=model, tools=[Broken(effect="read")]) as engine:
+        session = await engine.create()
+        assert (await session.run("go")).text == "fine"
+        events = await keeps_its_promises(engine, session)
+        with pytest.raises(GreenroomError) as refused:
+            await session.prompt("mine is broken: \ud800")
+    assert refused.value.code == "SESSION_EVENT_DATA_INVALID"
+    for word in ("assistant/message", "tool/call", "tool/result"):
+        assert of(events, word)[0]["mended"] == 1
+
+
+async def test_a_large_tool_result_is_cut_in_the_log_with_a_marker():
+    class Large(CountingTool):
+        async def _act(self, seen):
+            return attrs.evolve(await super()._act(seen), content="x" * 200_000)
+
+    model = ScriptedModel([CallTools(Call("count")), Say("much")])
+    async with open_engine(model=model, tools=[Large(effect="read")]) as engine:
+        session = await engine.create()
+        await session.run("go")
+        events = await keeps_its_promises(engine, session)
+    content = of(events, "tool/result")[0]["content"]
+    assert len(content) < 62_000
+    assert "truncated" in content
