@@ -1,4 +1,4 @@
-"""The tool calls that wait for their result, and every name that was ever given to one.
+"""The tool calls that wait for their result.
 
 Calls are occurrences: the same id may be used again after its result, and a result settles the newest
 call of its id that is still open.
@@ -6,34 +6,38 @@ call of its id that is still open.
 Source: S-62, S-63, S-92, S-110, K-12, K-37.
 """
 
-from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Literal, TypeAlias
 
 import attrs
 
 from actors.json import JsonValue
 
-Decision = Literal["allow", "block"]
+Decision: TypeAlias = Literal["allow", "block"]
 
 
-@attrs.frozen
+@attrs.define(eq=False)
 class Call:
-    """A call as its assistant node remembers it; ``seq`` is that of the event that holds its arguments."""
+    """One call; never changed, only put in another's place.
+
+    ``seq`` names its ``tool/call``, or its assistant message when none was written (``recorded`` is then
+    false); ``node`` is the key of the assistant node it belongs to. ``inline`` says that the call stands
+    in the content of that message.
+    """
 
     seq: int
     tool_call_id: str
     name: str
+    node: int
+    turn: int | None = None
+    step: int | None = None
     inline: bool = False
-    """Whether the call stands in the content of its assistant message."""
+    recorded: bool = True
+    decision: Decision | None = None
 
 
 @attrs.frozen(kw_only=True)
 class OpenCall:
-    """A call without a result.
-
-    ``seq`` names its ``tool/call``, or its assistant message when none was written (``recorded`` is then
-    false); ``node`` is the key of the assistant node it belongs to.
-    """
+    """A call without a result, for readers; ``decision`` is the last ``gate/decision`` about it."""
 
     seq: int
     tool_call_id: str
@@ -41,67 +45,61 @@ class OpenCall:
     arguments: JsonValue
     turn: int | None
     step: int | None
-    node: int
-    inline: bool = False
-    recorded: bool = True
-    decision: Decision | None = None
-
-
-_NONE: Final[tuple[OpenCall, ...]] = ()
+    decision: Decision | None
 
 
 class OpenCalls:
     """The open calls in the order in which they were made."""
 
-    __slots__ = ("_by_id",)
+    __slots__ = ("_older", "by_id")
 
-    def __init__(self, by_id: dict[str, tuple[OpenCall, ...]] | None = None) -> None:
-        self._by_id = {} if by_id is None else by_id
+    def __init__(self) -> None:
+        self.by_id: dict[str, Call] = {}
+        """The newest open call of each id; read only for others."""
+        self._older: tuple[Call, ...] = ()
+        """Open calls whose id was used again; only foreign logs have any."""
 
-    def __len__(self) -> int:
-        return len(self._by_id)
+    def in_order(self) -> list[Call]:
+        """Return every open call in call order."""
+        if not self._older:
+            return list(self.by_id.values())
+        return sorted([*self._older, *self.by_id.values()], key=lambda call: call.seq)
 
-    def __iter__(self) -> Iterator[OpenCall]:
-        """Yield every occurrence in call order."""
-        every = [call for calls in self._by_id.values() for call in calls]
-        if len(every) != len(self._by_id):
-            every.sort(key=lambda call: call.seq)
-        return iter(every)
-
-    def by_id(self) -> dict[str, OpenCall]:
-        """Return the newest open call of each id, in call order."""
-        return {name: calls[-1] for name, calls in self._by_id.items()}
-
-    def find(self, tool_call_id: object) -> OpenCall | None:
-        """Return the call that a result of this id would settle."""
-        calls = self._by_id.get(tool_call_id, _NONE) if type(tool_call_id) is str else _NONE
-        return calls[-1] if calls else None
-
-    def open(self, call: OpenCall) -> None:
+    def open(self, call: Call) -> None:
         """Add a call."""
-        self._by_id[call.tool_call_id] = (*self._by_id.get(call.tool_call_id, _NONE), call)
+        known = self.by_id.pop(call.tool_call_id, None)
+        if known is not None:
+            self._older = (*self._older, known)
+        self.by_id[call.tool_call_id] = call
 
-    def change(self, call: OpenCall) -> None:
+    def change(self, call: Call) -> None:
         """Put ``call`` in the place of the newest one of its id."""
-        self._by_id[call.tool_call_id] = (*self._by_id[call.tool_call_id][:-1], call)
+        self.by_id[call.tool_call_id] = call
 
-    def settle(self, call: OpenCall) -> None:
+    def settle(self, call: Call) -> None:
         """Take the newest call of this id away."""
-        rest = self._by_id[call.tool_call_id][:-1]
-        if rest:
-            self._by_id[call.tool_call_id] = rest
-        else:
-            del self._by_id[call.tool_call_id]
+        del self.by_id[call.tool_call_id]
+        if self._older:
+            self._restore(call.tool_call_id)
 
     def forget_nodes(self, low: int, high: int) -> None:
         """Drop the calls of the assistant nodes with low <= key <= high, which left the surface (S-117)."""
-        for name, calls in list(self._by_id.items()):
-            kept = tuple(call for call in calls if not low <= call.node <= high)
-            if not kept:
-                del self._by_id[name]
-            elif len(kept) != len(calls):
-                self._by_id[name] = kept
+        kept = [call for call in self.in_order() if not low <= call.node <= high]
+        self.by_id, self._older = {}, ()
+        for call in kept:
+            self.open(call)
 
     def fork(self) -> "OpenCalls":
         """Return a copy that goes its own way."""
-        return OpenCalls(self._by_id.copy())
+        copy = OpenCalls()
+        if self.by_id:
+            copy.by_id = self.by_id.copy()
+            copy._older = self._older
+        return copy
+
+    def _restore(self, tool_call_id: str) -> None:
+        """Let the newest older call of the id be open under it again."""
+        same = [call for call in self._older if call.tool_call_id == tool_call_id]
+        if same:
+            self._older = tuple([call for call in self._older if call is not same[-1]])
+            self.by_id[tool_call_id] = same[-1]

@@ -3,36 +3,38 @@
 Source: S-11, S-14, D-49, D-150, K-30, K-34.
 """
 
+from typing import Final
+
 import orjson
 
-from actors.errors.log import OverBudgetError, SurfaceOpError
-from actors.json import JsonValue
+from actors.errors.log import SurfaceOpError
+from actors.json import JsonObject, JsonValue
 from actors.log.codec import encode
-from actors.log.content_gate import check_content
+from actors.log.content_gate import CONTENT_CHECKS
 from actors.log.envelope_gate import check_envelope, check_known
-from actors.log.event_budget import MESSAGE_BYTES
+from actors.log.event_budget import fit
 from actors.log.events import Draft, Event, Hide, Replace
 from actors.log.hide_gate import check_hide, check_hide_structure
-from actors.log.live_gate import check_live
+from actors.log.live_gate import LIVE_CHECKS
+from actors.log.message_steps import hide
 from actors.log.projection_step import commit, projected_contents
 from actors.log.replace_gate import check_replace
 from actors.log.request_header import check_header_event
 from actors.log.state import State
-from actors.log.steps import apply, reads_data
+from actors.log.steps import STEPS
 from actors.log.stored import StoredEvents
+
+_NO_FIELDS: Final[JsonObject] = {}
 
 
 def encode_draft(draft: Draft) -> bytes:
-    """Return the JSON text of a draft's data.
+    """Return the JSON text of a draft's data; a large tool result or error text is cut, with a marker.
 
     Raises:
         EventDataError: it is not plain JSON.
-        OverBudgetError: it is over 1 MiB (K-4).
+        OverBudgetError: a message or the arguments of a call are over 1 MiB (K-4).
     """
-    body = encode(draft.data)
-    if len(body) > MESSAGE_BYTES:
-        raise OverBudgetError("data", len(body), MESSAGE_BYTES)
-    return body
+    return fit(draft.type, encode(draft.data)).body
 
 
 def append_draft(state: State, draft: Draft, body: bytes, time_ms: int) -> Event:
@@ -44,20 +46,21 @@ def append_draft(state: State, draft: Draft, body: bytes, time_ms: int) -> Event
         InboxSpliceError: a queue record does not fit, and nothing changed.
         DuplicateInputError: it queues a message that waits already, and nothing changed.
     """
-    op, sources = draft.op, draft.sources
+    word, data, op, sources = draft.type, draft.data, draft.op, draft.sources
+    fields = data if type(data) is dict else _NO_FIELDS
     if op is not None or sources is not None:
-        check_envelope(state, draft.type, op, sources)
-        if isinstance(op, Replace):
-            check_replace(state, draft.type, draft.data, op, sources)
-        elif isinstance(op, Hide):
-            check_hide(state, draft.type, draft.data, op, sources)
-    if draft.type == "request/header":
-        check_header_event(draft.type, draft.data)
-    check_content(state, draft.type, draft.data)
-    check_live(state, draft.type, draft.data, op)
+        _check_operation(state, draft)
+    content_check = CONTENT_CHECKS.get(word)
+    if content_check is not None:
+        content_check(state, fields)
+    live_check = LIVE_CHECKS.get(word)
+    if live_check is not None and type(op) is not Replace:
+        live_check(state, fields)
+    if word == "request/header":
+        check_header_event(word, data)
     time = time_ms if draft.time_ms is None else draft.time_ms
-    event = Event(state.events.next_seq, time, draft.type, body, op, sources, draft.ignorable)
-    _commit(state, event, draft.data)
+    event = Event(state.events.next_seq, time, word, body, op, sources, draft.ignorable)
+    _commit(state, event, fields)
     return event
 
 
@@ -75,32 +78,51 @@ def replay(state: State, event: Event) -> None:
     _replay_known(state, event)
 
 
-def _replay_known(state: State, event: Event) -> None:
-    data = orjson.loads(event.body) if reads_data(event.type) else None
-    if event.op is not None or event.sources is not None:
-        if state.vocabulary.knows(event.type):
-            check_envelope(state, event.type, event.op, event.sources)
-        if isinstance(event.op, Hide):
-            check_hide_structure(state, event.op, event.sources)
-        elif isinstance(event.op, Replace) and state.vocabulary.is_surface(event.type):
-            check_replace(state, event.type, data, event.op, event.sources, live=False)
-    check_content(state, event.type, data)
-    _commit(state, event, data)
-
-
-def _commit(state: State, event: Event, data: JsonValue) -> None:
-    contents = (
-        projected_contents(state, event) if state.vocabulary.is_projection(event.type) else None
-    )
-    apply(state, event, data)
-    state.events.append(event)
-    if contents is not None:
-        commit(state, event.type, contents)
-
-
 def refold(state: State, stop: int) -> State:
     """Return the state of the events below ``stop``, whatever words were taken back since."""
     anew = State(state.vocabulary, state.projections, StoredEvents(state.events.base))
     for event in state.events.between(state.events.base, stop):
         _replay_known(anew, event)
     return anew
+
+
+def _replay_known(state: State, event: Event) -> None:
+    word = event.type
+    data: JsonValue = orjson.loads(event.body) if word in STEPS else None
+    fields = data if type(data) is dict else _NO_FIELDS
+    if event.op is not None or event.sources is not None:
+        _check_structure(state, event, data)
+    content_check = CONTENT_CHECKS.get(word)
+    if content_check is not None:
+        content_check(state, fields)
+    _commit(state, event, fields)
+
+
+def _check_operation(state: State, draft: Draft) -> None:
+    op = draft.op
+    check_envelope(state, draft.type, op, draft.sources)
+    if isinstance(op, Replace):
+        check_replace(state, draft.type, draft.data, op, draft.sources)
+    elif op is not None:
+        check_hide(state, draft.type, draft.data, op, draft.sources)
+
+
+def _check_structure(state: State, event: Event, data: JsonValue) -> None:
+    if state.vocabulary.knows(event.type):
+        check_envelope(state, event.type, event.op, event.sources)
+    if isinstance(event.op, Hide):
+        check_hide_structure(state, event.op, event.sources)
+    elif isinstance(event.op, Replace) and state.vocabulary.is_surface(event.type):
+        check_replace(state, event.type, data, event.op, event.sources, live=False)
+
+
+def _commit(state: State, event: Event, fields: JsonObject) -> None:
+    step = STEPS.get(event.type)
+    if step is not None:
+        step(state, event, fields)
+    elif state.vocabulary.is_projection(event.type):
+        contents = projected_contents(state, event)
+        commit(state, event.type, contents)
+    if type(event.op) is Hide:
+        hide(state, event, event.op)
+    state.events.append(event)

@@ -3,7 +3,8 @@
 Source: D-91, D-120..D-126.
 """
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 from actors.errors.log import SurfaceOpError
 from actors.json import JsonObject, JsonValue
@@ -14,19 +15,17 @@ from actors.log.wire import is_event_number
 _CHANGES: Final = ("tool-addition", "tool-removal")
 
 
-def check_content(state: State, event_type: str, data: JsonValue) -> None:
-    """Check the blocks of a message.
+def _developer_message(state: State, data: JsonObject) -> None:
+    _check_changes(state, data, _tool_changes(data.get("content")))
 
-    Raises:
-        SurfaceOpError: a tool change stands in the wrong place, or names a tool that is not there.
-    """
-    if event_type not in SURFACE_TYPES or not isinstance(data, dict):
+
+def _other_message(_state: State, data: JsonObject) -> None:
+    content = data.get("content")
+    if type(content) is not list:
         return
-    changes = _tool_changes(data.get("content"))
-    if event_type == "developer/message":
-        _check_changes(state, data, changes)
-    elif changes:
-        raise SurfaceOpError("tool-change-role", "only a developer message changes tools")
+    for block in content:
+        if type(block) is dict and block.get("type") in _CHANGES:
+            raise SurfaceOpError("tool-change-role", "only a developer message changes tools")
 
 
 def _tool_changes(content: JsonValue) -> list[JsonObject]:
@@ -74,3 +73,11 @@ def _check_tool(tools: list[JsonValue], name: JsonValue) -> None:
         raise SurfaceOpError("tool-incomplete", f"{name!r} lacks a description or parameters")
     if tool.get("deferLoading", True) is not True:
         raise SurfaceOpError("defer-loading", "deferLoading is true or absent")
+
+
+ContentCheck: TypeAlias = Callable[[State, JsonObject], None]
+"""Raises SurfaceOpError when a tool change stands in the wrong place, or names a tool that is not there."""
+CONTENT_CHECKS: Final[dict[str, ContentCheck]] = {
+    word: _developer_message if word == "developer/message" else _other_message
+    for word in SURFACE_TYPES
+}

@@ -36,8 +36,10 @@ def check_envelope(
     if isinstance(op, Hide):
         return  # the sources of a hide follow S-81
     if event_type in SURFACE_TYPES:
-        if sources is not None:
-            _check_sources(state, event_type, sources)
+        if sources is not None and event_type == "assistant/message":
+            raise SurfaceOpError("assistant-sources", "a reply has its evidence in its stream")
+        if sources is not None and op is None:
+            check_sources(state, sources)
         return
     if isinstance(op, Replace):
         raise SurfaceOpError("not-surface-op", f"{event_type} is never a node, so it replaces none")
@@ -45,14 +47,17 @@ def check_envelope(
         raise SurfaceOpError("not-surface-sources", f"{event_type} is never a node")
 
 
-def _check_sources(state: State, event_type: str, sources: Sequence[int]) -> None:
-    if event_type == "assistant/message":
-        raise SurfaceOpError("assistant-sources", "a reply has its evidence in its stream")
+def check_sources(state: State, sources: Sequence[int]) -> None:
+    """Check the sources of a message (D-33).
+
+    Raises:
+        SurfaceOpError: they are not distinct earlier events.
+    """
     if not sources:
         raise SurfaceOpError("sources-empty", "leave them out instead")
-    if any(type(seq) is not int or seq < 0 for seq in sources):
+    if set(map(type, sources)) != {int} or min(sources) < 0:
         raise SurfaceOpError("sources-value", "each must be an event number")
-    if len(set(sources)) != len(sources):
+    if len(sources) > 1 and len(set(sources)) != len(sources):
         raise SurfaceOpError("sources-duplicate", "each may stand once")
     if max(sources) >= state.events.next_seq:
         raise SurfaceOpError("sources-not-earlier", "each must be an earlier event")

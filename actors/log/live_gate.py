@@ -7,35 +7,24 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from actors.errors.log import SurfaceOpError
-from actors.json import JsonObject, JsonValue
-from actors.log.events import Replace, SurfaceOp
+from actors.json import JsonObject
 from actors.log.project import inline_calls
 from actors.log.state import State
 from actors.log.steps import ask_id
 
-_Check: TypeAlias = Callable[[State, JsonObject], None]
-
-
-def check_live(state: State, event_type: str, data: JsonValue, op: SurfaceOp | None) -> None:
-    """Check that the event fits what is open.
-
-    Raises:
-        SurfaceOpError: it does not.
-    """
-    check = None if isinstance(op, Replace) else _CHECKS.get(event_type)
-    if check is not None:
-        check(state, data if isinstance(data, dict) else {})
+LiveCheck: TypeAlias = Callable[[State, JsonObject], None]
+"""Raises SurfaceOpError when an event without operation does not fit what is open."""
 
 
 def _message(state: State, _data: JsonObject) -> None:
-    if len(state.calls):
+    if state.calls.by_id:
         raise SurfaceOpError("calls-open", "results come before the next message")
 
 
 def _assistant_message(state: State, data: JsonObject) -> None:
     _message(state, data)
-    names = [block["id"] for block in inline_calls(data)]
-    if len(set(map(str, names))) != len(names):
+    blocks = inline_calls(data)
+    if blocks and len({str(block["id"]) for block in blocks}) != len(blocks):
         raise SurfaceOpError("call-duplicate", "two calls of one reply need two ids")
 
 
@@ -43,7 +32,7 @@ def _tool_call(state: State, data: JsonObject) -> None:
     name = data.get("toolCallId")
     if not isinstance(name, str) or not name:
         raise SurfaceOpError("call-id", "a call needs a toolCallId")
-    known = state.calls.find(name)
+    known = state.calls.by_id.get(name)
     if known is not None and (known.recorded or not known.inline):
         raise SurfaceOpError("call-duplicate", f"{name!r} waits for its result")
     if known is None and (state.open_node < 0 or data.get("inline") is True):
@@ -52,7 +41,7 @@ def _tool_call(state: State, data: JsonObject) -> None:
 
 def _tool_result(state: State, data: JsonObject) -> None:
     name = data.get("toolCallId")
-    if state.calls.find(name) is not None:
+    if name in state.calls.by_id:
         return
     if name in state.call_ids:
         raise SurfaceOpError("call-settled", f"{name!r} has its result")
@@ -62,13 +51,15 @@ def _tool_result(state: State, data: JsonObject) -> None:
 def _turn_start(state: State, data: JsonObject) -> None:
     if state.open_turns:
         raise SurfaceOpError("already-open", "end the running turn first")
-    _message(state, data)
+    if state.calls.by_id:
+        _message(state, data)
 
 
 def _turn_end(state: State, data: JsonObject) -> None:
     if not state.open_turns:
         raise SurfaceOpError("not-open", "no turn is open")
-    _message(state, data)
+    if state.calls.by_id:
+        _message(state, data)
 
 
 def _compaction_start(state: State, _data: JsonObject) -> None:
@@ -92,7 +83,7 @@ def _approval_decided(state: State, data: JsonObject) -> None:
         raise SurfaceOpError("not-open", "the ask was decided before")
 
 
-_CHECKS: Final[dict[str, _Check]] = {
+LIVE_CHECKS: Final[dict[str, LiveCheck]] = {
     "system/message": _message,
     "developer/message": _message,
     "user/message": _message,

@@ -4,12 +4,14 @@ Source: design 3, S-11, S-14, S-16, D-150.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from actors.errors.log import SurfaceOpError
 from actors.log import fork, recovery
 from actors.log.commit import append_draft, encode_draft, refold, replay
+from actors.log.core_words import CORE_WORDS
 from actors.log.events import Draft, Event
-from actors.log.fold import Fold
+from actors.log.fold import Fold, Held
 from actors.log.fork import Profile
 from actors.log.projection import Projection
 from actors.log.projections import Projections
@@ -17,6 +19,8 @@ from actors.log.repair import repair_closers
 from actors.log.state import State
 from actors.log.stored import StoredEvents
 from actors.log.vocabulary import CORE, Vocabulary
+
+CORE_TYPES: Final = frozenset(word.type for word in CORE_WORDS)
 
 
 class Log:
@@ -28,7 +32,7 @@ class Log:
         base_seq: the seq of the first event, above 0 for a window on the end of a log (D-52).
     """
 
-    __slots__ = ("_fold", "_state")
+    __slots__ = ("_held", "_shared")
 
     def __init__(
         self,
@@ -38,7 +42,9 @@ class Log:
         base_seq: int = 0,
     ) -> None:
         handlers = Projections() if projections is None else projections
-        self._hold(State(vocabulary, handlers, StoredEvents(base_seq)))
+        self._held = Held(State(vocabulary, handlers, StoredEvents(base_seq)))
+        self._shared = False
+        """Whether a fork at the head reads the same state; whoever appends first takes a copy."""
 
     @classmethod
     def load(
@@ -64,12 +70,12 @@ class Log:
 
     def __len__(self) -> int:
         """Return the number of events."""
-        return len(self._state.events)
+        return len(self._held.state.events)
 
     @property
     def fold(self) -> Fold:
-        """What the events amount to."""
-        return self._fold
+        """What the events amount to; it follows the log."""
+        return Fold(self._held)
 
     def append(self, *drafts: Draft, time_ms: int) -> tuple[Event, ...]:
         """Append all drafts or none and return their events.
@@ -87,21 +93,28 @@ class Log:
             InboxSpliceError: a queue record does not fit the lists.
             DuplicateInputError: it queues a message that waits already.
         """
+        state = self._own()
         for draft in drafts:
-            self._state.vocabulary.check(draft.type)
+            if draft.type not in CORE_TYPES:
+                state.vocabulary.check(draft.type)
+        if len(drafts) == 1:
+            (draft,) = drafts
+            return (append_draft(state, draft, encode_draft(draft), time_ms),)
+        return self._append_batch(drafts, time_ms)
+
+    def _append_batch(self, drafts: Sequence[Draft], time_ms: int) -> tuple[Event, ...]:
+        state = self._held.state
         bodies = [encode_draft(draft) for draft in drafts]
-        start = self._state.events.next_seq
+        start = state.events.next_seq
+        events: list[Event] = []
         try:
-            return tuple(
-                [
-                    append_draft(self._state, draft, body, time_ms)
-                    for draft, body in zip(drafts, bodies, strict=True)
-                ]
-            )
+            for draft, body in zip(drafts, bodies, strict=True):
+                events.append(append_draft(state, draft, body, time_ms))
         except BaseException:
-            if self._state.events.next_seq != start:
-                self._hold(refold(self._state, start))
+            if events:
+                self._held.state = refold(state, start)
             raise
+        return tuple(events)
 
     def replay(self, *events: Event) -> None:
         """Append stored events, as :meth:`load` does.
@@ -111,13 +124,14 @@ class Log:
             UnknownEventTypeError: a type is unknown and not marked ignorable (D-140).
             InboxSpliceError: a queue record does not fit the lists.
         """
+        state = self._own()
         for event in events:
-            replay(self._state, event)
+            replay(state, event)
 
     def events(self, start: int = 0, stop: int | None = None) -> Sequence[Event]:
         """Return the events with start <= seq < stop, clipped to the log; a snapshot."""
-        return self._state.events.between(
-            start, self._state.events.next_seq if stop is None else stop
+        return self._held.state.events.between(
+            start, self._held.state.events.next_seq if stop is None else stop
         )
 
     def events_of_type(self, event_type: str, start: int = 0) -> tuple[Event, ...]:
@@ -130,25 +144,30 @@ class Log:
         Raises:
             IndexError: it is not in the log.
         """
-        return self._state.events.at(seq)
+        return self._held.state.events.at(seq)
 
     def projection(self) -> Projection:
         """Return the visible messages; it costs what came since the last time (D-70)."""
-        return self._fold.projection()
+        return self.fold.projection()
 
     def fork(self, cut: int) -> "Log":
         """Return a log of the first ``cut`` events that goes its own way.
 
-        At the head it costs the tails, whatever the length; a cut behind the head is folded anew.
+        At the head it costs nothing, and whoever of the two appends first copies the tails; a cut behind
+        the head is folded anew.
 
         Raises:
             SurfaceOpError: ``invalid-boundary``, the cut is not in 0 to the length.
         """
-        return self._of(self._state_at(cut))
+        state = self._state_at(cut)
+        self._shared = self._shared or state is self._held.state
+        child = Log.__new__(Log)
+        child._held, child._shared = Held(state), state is self._held.state  # noqa: SLF001 - ours
+        return child
 
     def fork_cut(self) -> int:
         """Return the default boundary as a number of events (K-3, K-39)."""
-        return fork.fork_cut(self._state)
+        return fork.fork_cut(self._held.state)
 
     def fork_closers(self, cut: int, *, profile: Profile = "native") -> tuple[Draft, ...]:
         """Return the first own events of a child of ``cut`` events.
@@ -175,24 +194,20 @@ class Log:
             profile: whose rules decide what is open and what the evidence is (K-37).
         """
         if profile == "dsh":
-            events = self._state.events
+            events = self._held.state.events
             return repair_closers(events, reason=reason, first_seq=events.next_seq)
-        return recovery.closers(self._state, reason=reason, cause=cause)
+        return recovery.closers(self._held.state, reason=reason, cause=cause)
 
-    @classmethod
-    def _of(cls, state: State) -> "Log":
-        log = cls.__new__(cls)
-        cls._hold(log, state)
-        return log
-
-    def _hold(self, state: State) -> None:
-        self._state = state
-        self._fold = Fold(state)
+    def _own(self) -> State:
+        """Return the state, which this log alone may change from now on."""
+        if self._shared:
+            self._held.state = self._held.state.fork()
+            self._shared = False
+        return self._held.state
 
     def _state_at(self, cut: int) -> State:
-        stop = self._state.events.base + cut
-        if not self._state.events.base <= stop <= self._state.events.next_seq:
+        stop = self._held.state.events.base + cut
+        if not self._held.state.events.base <= stop <= self._held.state.events.next_seq:
             raise SurfaceOpError("invalid-boundary", f"a cut lies in 0 to {len(self)}")
-        if stop == self._state.events.next_seq:
-            return self._state.fork()
-        return refold(self._state, stop)
+        state = self._held.state
+        return state if stop == state.events.next_seq else refold(state, stop)

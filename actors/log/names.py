@@ -28,8 +28,8 @@ class Names(Mapping[str, int]):
 
     def add(self, name: str, seq: int) -> None:
         """Note that ``name`` was used at ``seq``."""
-        if name not in self:
-            self._own[name] = seq
+        if not self._inherited or name not in self:
+            self._own.setdefault(name, seq)
 
     def __getitem__(self, name: str) -> int:
         seq = self.get(name)

@@ -3,6 +3,7 @@
 Source: S-60..S-67, D-65..D-69, K-33.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from actors.json import JsonObject, JsonValue
@@ -154,18 +155,20 @@ def arguments_of(call: Call, events: StoredEvents) -> JsonValue:
     return data.get("arguments")
 
 
-def inline_calls(data: JsonObject) -> list[JsonObject]:
+def inline_calls(data: JsonObject) -> Sequence[JsonObject]:
     """Return the call blocks that stand in the content of an assistant message (D-28)."""
     content = data.get("content")
-    if not isinstance(content, list):
-        return []
-    return [
-        block
-        for block in content
-        if isinstance(block, dict)
-        and block.get("type") == "tool-call"
-        and type(block.get("id")) is str
-    ]
+    if type(content) is not list:
+        return ()
+    found: list[JsonObject] = []
+    for block in content:  # a plain loop: every reply passes here
+        if (
+            type(block) is dict
+            and block.get("type") == "tool-call"
+            and type(block.get("id")) is str
+        ):
+            found.append(block)  # noqa: PERF401 - see above
+    return found
 
 
 def _text(data: JsonObject, key: str) -> str | None:

@@ -6,7 +6,7 @@ Source: S-110..S-118 with FIX, K-19, K-37, D-132.
 from typing import Final
 
 from actors.json import JsonObject
-from actors.log.calls import OpenCall
+from actors.log.calls import Call
 from actors.log.events import Draft
 from actors.log.state import OpenTurn, State
 
@@ -20,7 +20,7 @@ def closers(state: State, *, reason: str, cause: str | None) -> tuple[Draft, ...
     """
     last = state.events.last()
     time_ms = 0 if last is None else last.time_ms
-    results = [_result(call, reason, time_ms) for call in state.calls]
+    results = [_result(call, reason, time_ms) for call in state.calls.in_order()]
     ends = [_turn_end(turn, reason, cause, time_ms) for turn in reversed(state.open_turns)]
     compactions = [
         Draft("compaction/end", {"reason": "aborted"}, time_ms=time_ms)
@@ -29,11 +29,11 @@ def closers(state: State, *, reason: str, cause: str | None) -> tuple[Draft, ...
     return (*results, *compactions, *ends)
 
 
-def _result(call: OpenCall, reason: str, time_ms: int) -> Draft:
+def _result(call: Call, reason: str, time_ms: int) -> Draft:
     return Draft("tool/result", _result_data(call, reason), sources=(call.seq,), time_ms=time_ms)
 
 
-def _result_data(call: OpenCall, reason: str) -> JsonObject:
+def _result_data(call: Call, reason: str) -> JsonObject:
     code = "TOOL_OUTCOME_UNKNOWN" if call.decision == "allow" else "TOOL_NOT_STARTED"
     why = _WORDS.get(reason, f"session {reason} before completion")
     data: JsonObject = {"toolCallId": call.tool_call_id, "content": f"{code}: {why}", "error": True}

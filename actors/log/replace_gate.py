@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from actors.errors.log import SurfaceOpError
 from actors.json import JsonValue
+from actors.log.envelope_gate import check_sources
 from actors.log.events import Replace
 from actors.log.json_equality import json_equal
 from actors.log.pairs import cuts_pair
@@ -38,14 +39,11 @@ def check_replace(
     """
     first, last = _ends(state, op)
     _check_head(state, event_type, first, last)
-    shadowed = [node.seq for node in state.surface.between(first.key, last.key)]
+    shadowed = state.surface.seqs(first.key, last.key)
     if event_type == "tool/result":
         _check_rewrite(state, data, shadowed, first)
-    missing = set(shadowed).difference(sources or ())
-    if missing:
-        raise SurfaceOpError(
-            "sources-missing-shadowed", f"the sources lack {sorted(missing)[:10]}, which it shadows"
-        )
+    if shadowed != sources:
+        _check_coverage(state, shadowed, sources)
     if live and event_type != "tool/result" and _cuts_live_pair(state, first.key, last.key):
         raise SurfaceOpError("pair-cut", "a call would lose its result, or a result its call")
 
@@ -69,7 +67,17 @@ def _check_head(state: State, event_type: str, first: Node, last: Node) -> None:
         raise SurfaceOpError("system-head", "only a system message may replace it, and it alone")
 
 
-def _check_rewrite(state: State, data: JsonValue, shadowed: list[int], target: Node) -> None:
+def _check_coverage(state: State, shadowed: Sequence[int], sources: Sequence[int] | None) -> None:
+    if sources is not None:
+        check_sources(state, sources)
+    missing = set(shadowed).difference(sources or ())
+    if missing:
+        raise SurfaceOpError(
+            "sources-missing-shadowed", f"the sources lack {sorted(missing)[:10]}, which it shadows"
+        )
+
+
+def _check_rewrite(state: State, data: JsonValue, shadowed: Sequence[int], target: Node) -> None:
     if len(shadowed) != 1:
         raise SurfaceOpError("tool-rewrite-count", "a result replaces exactly one result")
     if target.type != "tool/result":
@@ -83,5 +91,5 @@ def _masked(data: JsonValue) -> JsonValue:
 
 
 def _cuts_live_pair(state: State, low: int, high: int) -> bool:
-    open_inside = any(low <= call.node <= high for call in state.calls)
+    open_inside = any(low <= call.node <= high for call in state.calls.by_id.values())
     return open_inside or cuts_pair(state, low, high)

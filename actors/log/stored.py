@@ -35,10 +35,11 @@ class StoredEvents:
 
     def append(self, event: Event) -> None:
         """Add the event with seq ``next_seq``."""
-        if len(self._tail) == PIECE:
-            self._sealed.append(tuple(self._tail))
-            self._tail = []
-        self._tail.append(event)
+        tail = self._tail
+        if len(tail) == PIECE:
+            self._sealed.append(tuple(tail))
+            self._tail = tail = []
+        tail.append(event)
         self.next_seq += 1
 
     def at(self, seq: int) -> Event:
@@ -47,11 +48,11 @@ class StoredEvents:
         Raises:
             IndexError: it is not in the log, or before the window.
         """
-        place = seq - self.base
-        if not 0 <= place < len(self):
+        if not self.base <= seq < self.next_seq:
             raise IndexError(seq)
-        piece, within = divmod(place, PIECE)
-        return self._sealed[piece][within] if piece < len(self._sealed) else self._tail[within]
+        piece, within = divmod(seq - self.base, PIECE)
+        sealed = self._sealed
+        return sealed[piece][within] if piece < len(sealed) else self._tail[within]
 
     def last(self) -> Event | None:
         """Return the newest event."""

@@ -42,9 +42,9 @@ UNSET: Final = Unset()
 class Node:
     """One entry of the surface; it is never changed, only put in another's place.
 
-    The last two fields keep what was computed from it. ``last_key`` ends the run of keys that a replacement stands for. ``answers`` is the call that a result
-    settled and ``pair`` the key of that call's assistant node. ``content`` is what a message projection
-    put in the place of the event's own.
+    The last two fields keep what was computed from it. ``last_key`` ends the run of keys that a
+    replacement stands for. ``answers`` is the call that a result settled. ``content`` is what a message
+    projection put in the place of the event's own.
     """
 
     seq: int
@@ -53,10 +53,14 @@ class Node:
     last_key: int
     calls: tuple[Call, ...] = ()
     answers: Call | None = None
-    pair: int | None = None
     content: "JsonValue | Unset" = UNSET
     message: "ProjectedMessage | Unset | None" = UNSET
     units: int | None = None
+
+    @property
+    def pair(self) -> int | None:
+        """The key of the assistant node whose call this result answers."""
+        return None if self.answers is None else self.answers.node
 
 
 class Piece:
@@ -75,13 +79,16 @@ class Piece:
 class Surface:
     """The ordered nodes."""
 
-    __slots__ = ("pieces", "tail")
+    __slots__ = ("_gone", "pieces", "tail")
 
     def __init__(self, pieces: Sequence[Piece] = (), tail: Sequence[Node] = ()) -> None:
         self.pieces = list(pieces)
         """Read only for others."""
         self.tail = list(tail)
         """Read only for others."""
+        self._gone: list[Piece] = []
+        """Pieces that left. Freeing thousands of messages at once would hold everybody up, so each append
+        frees one."""
 
     def __iter__(self) -> Iterator[Node]:
         for piece in self.pieces:
@@ -102,10 +109,13 @@ class Surface:
 
     def append(self, node: Node) -> None:
         """Put a node at the end; its key is above all others."""
-        if len(self.tail) >= PIECE:
-            self.pieces.append(Piece(self.tail))
-            self.tail = []
-        self.tail.append(node)
+        tail = self.tail
+        if len(tail) >= PIECE:
+            self.pieces.append(Piece(tail))
+            self.tail = tail = []
+        tail.append(node)
+        if self._gone:
+            self._gone.pop()
 
     def put_last(self, node: Node) -> None:
         """Put ``node`` in the place of the last one."""
@@ -143,6 +153,10 @@ class Surface:
             nodes = self._nodes(piece)
             yield from nodes[place if piece == first else 0 : stop if piece == last else len(nodes)]
 
+    def seqs(self, low: int, high: int) -> tuple[int, ...]:
+        """Return the seqs of the nodes with low <= key <= high, in order."""
+        return tuple([node.seq for node in self.between(low, high)])
+
     def top_seq(self, low: int, high: int) -> int:
         """Return the highest seq of the nodes with low <= key <= high, -1 without one."""
         first, place = self._locate(low)
@@ -163,6 +177,7 @@ class Surface:
             self.tail[place:stop] = middle
             return
         kept = [*self._nodes(first)[:place], *middle]
+        self._gone += self.pieces[first:last]
         if last == len(self.pieces):
             del self.tail[:stop]
             self.pieces[first:] = _pieces(kept)
