@@ -1,7 +1,7 @@
 """The event store: where sessions are kept."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import attrs
 
@@ -46,6 +46,21 @@ class SessionRow:
     updated_ms: int
 
 
+@attrs.frozen
+class Unsettled:
+    """A turn or an ask that a log opened and did not close, by the seq of the event that opened it.
+
+    ``key`` is the turn's number, or the ask's ``approvalId``.
+
+    Source: K-19.
+    """
+
+    session_id: SessionId
+    seq: int
+    kind: Literal["turn", "ask"]
+    key: str
+
+
 class EventStore(Protocol):
     """Keeps the events of many sessions.
 
@@ -73,7 +88,9 @@ class EventStore(Protocol):
         """Give the ownership up; a stale epoch is ignored."""
         ...
 
-    async def create(self, record: SessionRecord, events: Sequence[Event] = (), *, epoch: int) -> None:
+    async def create(
+        self, record: SessionRecord, events: Sequence[Event] = (), *, epoch: int
+    ) -> None:
         """Store a new session with its first own events (seqs from ``lineage.cut``, or 0), all or nothing.
 
         Raises:
@@ -108,6 +125,17 @@ class EventStore(Protocol):
         """
         ...
 
+    async def salvage(self, session_id: SessionId) -> Sequence[Event]:
+        """Return those events of a damaged session that are still as they were stored; seqs may be missing.
+
+        Raises:
+            SessionNotFoundError: there is no such session.
+            StoreCorruptError: not even its length can be read.
+
+        Source: S-29 of the scenarios.
+        """
+        ...
+
     async def row(self, session_id: SessionId) -> SessionRow:
         """Return the session's record and length.
 
@@ -120,6 +148,18 @@ class EventStore(Protocol):
         self, *, after: SessionId | None = None, limit: int = 100, parent: SessionId | None = None
     ) -> Sequence[SessionRow]:
         """Return up to ``limit`` sessions with an id above ``after``, in order of ids; with ``parent``, its children only."""
+        ...
+
+    async def unsettled(
+        self, *, after: tuple[SessionId, int] | None = None, limit: int = 100
+    ) -> Sequence[Unsettled]:
+        """Return up to ``limit`` turns and asks that are open, above the (session id, seq) ``after``, in this order.
+
+        It is an index, kept in the transactions of the appends: no log is read for it. A fork counts what it
+        opened itself.
+
+        Source: K-19.
+        """
         ...
 
     async def rename(self, session_id: SessionId, title: str | None, *, epoch: int) -> None:

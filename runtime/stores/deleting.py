@@ -13,6 +13,7 @@ _NEED = "SELECT max(min(cut, coalesce(kept, cut))) FROM sessions WHERE source = 
 """How many events are still read through a session: a fork reads up to its cut, but a fork that was
 deleted itself only what its own forks read through it."""
 _BURY = "UPDATE sessions SET kept = ?, parent = NULL, agent = '', title = NULL WHERE key = ?"
+_SETTLE = "DELETE FROM open_work WHERE id = ?"
 _TRIM = "DELETE FROM events WHERE session = ? AND seq >= ?"
 _REMOVE = "DELETE FROM sessions WHERE key = ?"
 _GRAVE = "SELECT key, source, kept FROM sessions WHERE key = ? AND kept IS NOT NULL"
@@ -26,10 +27,10 @@ class Delete(Write):
     def apply(self, to: Transaction) -> None:
         """See the port."""
         to.fence(self.session_id, self.epoch)
-        key, length = to.cursor(self.session_id)
-        to.flush()
+        key, length, _ = to.cursor(self.session_id)
+        to.remove(self.session_id)
         to.db.execute(_BURY, (length + 1, key))
-        to.moved[self.session_id] = None
+        to.db.execute(_SETTLE, (self.session_id,))
         _trim_upwards(to, key)
 
 

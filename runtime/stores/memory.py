@@ -3,8 +3,9 @@
 Source: design 7.
 """
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
+from itertools import islice
 
 import attrs
 import trio
@@ -21,8 +22,9 @@ from actors.errors.store import (
 )
 from actors.ids import SessionId
 from actors.log.events import Event
-from actors.ports.store import EventStore, SessionRecord, SessionRow
+from actors.ports.store import EventStore, SessionRecord, SessionRow, Unsettled
 from runtime.stores.memory_session import MemorySession
+from runtime.stores.open_work import unsettled
 
 _NAME = "the memory store"
 
@@ -71,7 +73,8 @@ class MemoryStore(EventStore):
             raise SessionExistsError(record.id)
         source, cut = self._source(record)
         _check_seqs(record.id, cut, events)
-        session = MemorySession(record, source, cut, list(events))
+        session = MemorySession(record, source, cut)
+        session.extend(events)
         if source is not None:
             source.forks.add(session)
         self._sessions[record.id] = session
@@ -90,7 +93,7 @@ class MemoryStore(EventStore):
         if session.length != expected_seq:
             raise ConflictError(session_id, expected_seq, session.length)
         _check_seqs(session_id, expected_seq, events)
-        session.own.extend(events)
+        session.extend(events)
         await _leave()
 
     async def read(
@@ -103,6 +106,10 @@ class MemoryStore(EventStore):
         events = session.read(max(start, 0), end)
         await _leave()
         return events
+
+    async def salvage(self, session_id: SessionId) -> Sequence[Event]:
+        """See the port. Nothing can be damaged here."""
+        return await self.read(session_id)
 
     async def row(self, session_id: SessionId) -> SessionRow:
         """See the port."""
@@ -118,9 +125,27 @@ class MemoryStore(EventStore):
         await self._enter()
         ids = self._ids if parent is None else self._children.get(parent, [])
         start = 0 if after is None else bisect_right(ids, after)
-        rows = [self._sessions[session_id].row() for session_id in ids[start : start + limit]]
+        rows = [
+            self._sessions[session_id].row() for session_id in ids[start : start + max(limit, 0)]
+        ]
         await _leave()
         return rows
+
+    async def unsettled(
+        self, *, after: tuple[SessionId, int] | None = None, limit: int = 100
+    ) -> Sequence[Unsettled]:
+        """See the port."""
+        await self._enter()
+        start = 0 if after is None else bisect_left(self._ids, after[0])
+        work = (
+            item
+            for session_id in self._ids[start:]
+            for item in unsettled(session_id, self._sessions[session_id].work)
+            if after is None or (item.session_id, item.seq) > after
+        )
+        found = list(islice(work, max(limit, 0)))
+        await _leave()
+        return found
 
     async def rename(self, session_id: SessionId, title: str | None, *, epoch: int) -> None:
         """See the port."""

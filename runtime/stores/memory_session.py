@@ -9,6 +9,7 @@ import attrs
 
 from actors.log.events import Event
 from actors.ports.store import SessionRecord, SessionRow
+from runtime.stores.open_work import OpenWork, follow
 
 
 @attrs.define(eq=False)
@@ -18,7 +19,8 @@ class MemorySession:
     record: SessionRecord
     source: "MemorySession | None"
     cut: int
-    own: list[Event]
+    own: list[Event] = attrs.field(factory=list)
+    work: OpenWork = ()
     forks: set["MemorySession"] = attrs.field(factory=set)
     kept: int | None = None
     """None while it is alive; else forks still read its events below this seq."""
@@ -27,6 +29,11 @@ class MemorySession:
     def length(self) -> int:
         """The number of its events, inherited ones included."""
         return self.cut + len(self.own)
+
+    def extend(self, events: Sequence[Event]) -> None:
+        """Append ``events``."""
+        self.own.extend(events)
+        self.work = follow(self.work, events)
 
     def row(self) -> SessionRow:
         """Return what the port shows of it."""

@@ -1,19 +1,15 @@
-"""Reading: sessions through their lineage, and the list of sessions.
-
-Everything here runs in a worker thread, inside a snapshot.
-"""
+"""Reading events through a session's lineage. Runs in a worker thread, inside a snapshot."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple, cast
 
 import apsw
 
 from actors.errors.store import SessionNotFoundError, StoreCorruptError
 from actors.log.events import Event
-from actors.ports.store import Lineage, SessionRecord, SessionRow
 from runtime.stores.handover import Job
-from runtime.stores.rows import to_event
+from runtime.stores.rows import LoadedRow, to_events
 
 _STAND = """
     SELECT key, source, cut, coalesce((SELECT max(seq) + 1 FROM events WHERE session = key), cut)
@@ -21,19 +17,10 @@ _STAND = """
 """
 _ANCESTOR = "SELECT source, cut FROM sessions WHERE key = ?"
 _RANGE = """
-    SELECT seq, time, type, body, crc, marks FROM events
+    SELECT time, type, body, crc, marks FROM events
     WHERE session = ? AND seq >= ? AND seq < ? ORDER BY seq
 """
-_ROW = """
-    SELECT s.id, s.created, s.agent, s.title, s.parent, s.origin, source.id, s.cut,
-        coalesce((SELECT max(seq) + 1 FROM events WHERE session = s.key), s.cut),
-        coalesce((SELECT time FROM events WHERE session = s.key ORDER BY seq DESC LIMIT 1), s.created)
-    FROM sessions s LEFT JOIN sessions source ON source.key = s.source
-    WHERE s.kept IS NULL AND
-"""
-_ONE = _ROW + "s.id = ?"
-_PAGE = _ROW + "s.id > ? ORDER BY s.id LIMIT ?"
-_CHILDREN = _ROW + "s.parent = ? AND s.id > ? ORDER BY s.id LIMIT ?"
+_EXISTS = "SELECT 1 FROM events WHERE session = ? AND seq = ?"
 
 
 class Segment(NamedTuple):
@@ -77,55 +64,51 @@ class ReadEvents(Read):
 
     def run(self, db: apsw.Connection) -> Chunk:
         """See the port."""
-        key, source, cut, length = _one(db, _STAND, self.session_id)
+        key, source, cut, length = one(db, _STAND, self.session_id)
         stop = length if self.stop is None else min(self.stop, length)
         resume = min(stop, self.start + self.limit)
         events: list[Event] = []
         for segment in _segments(db, Segment(key, self.start, resume), source, cut):
-            events += self._fetch(db, segment)
-        return Chunk(events, max(resume, self.start), stop)
+            events += self.fetch(db, segment)
+        return Chunk(events, resume, stop)
 
-    def _fetch(self, db: apsw.Connection, segment: Segment) -> list[Event]:
-        name = self.session_id
-        events = [to_event(name, row) for row in db.execute(_RANGE, segment)]
-        if len(events) != segment.stop - segment.start:
-            raise StoreCorruptError(name, _hole(segment, events))
-        return events
+    def fetch(self, db: apsw.Connection, segment: Segment) -> Iterable[Event]:
+        """Return the events of a segment, all of them."""
+        rows = _rows(db, segment)
+        if len(rows) != segment.stop - segment.start:
+            raise StoreCorruptError(self.session_id, f"event {_hole(db, segment)} is missing")
+        return to_events(self.session_id, segment.start, rows)
 
 
-class ReadRow(Read):
-    """Fetch one session's row."""
+class SalvageEvents(ReadEvents):
+    """Fetch those events of [start, stop) that can be read, each on its own."""
 
     __slots__ = ()
 
-    def run(self, db: apsw.Connection) -> SessionRow:
-        """See the port."""
-        return _to_session_row(_one(db, _ONE, self.session_id))
+    def fetch(self, db: apsw.Connection, segment: Segment) -> Iterable[Event]:
+        """Return the events of a segment that are as they were stored."""
+        for seq in range(segment.start, segment.stop):
+            try:
+                rows = _rows(db, Segment(segment.key, seq, seq + 1))
+                yield from to_events(self.session_id, seq, rows)
+            except (StoreCorruptError, apsw.CorruptError, UnicodeError):
+                continue
 
 
-class ReadRows(Read):
-    """Fetch a page of sessions."""
+def one(db: apsw.Connection, sql: str, session_id: str) -> tuple[Any, ...]:
+    """Return the one row that ``sql`` finds for a session.
 
-    __slots__ = ("limit", "parent")
-
-    def __init__(self, after: str, limit: int, parent: str | None) -> None:
-        super().__init__(after)
-        self.limit, self.parent = limit, parent
-
-    def run(self, db: apsw.Connection) -> list[SessionRow]:
-        """See the port."""
-        if self.parent is None:
-            found = db.execute(_PAGE, (self.session_id, self.limit))
-        else:
-            found = db.execute(_CHILDREN, (self.parent, self.session_id, self.limit))
-        return [_to_session_row(row) for row in found]
-
-
-def _one(db: apsw.Connection, sql: str, session_id: str) -> tuple[Any, ...]:
+    Raises:
+        SessionNotFoundError: there is none.
+    """
     row: tuple[Any, ...] | None = db.execute(sql, (session_id,)).fetchone()
     if row is None:
         raise SessionNotFoundError(session_id)
     return row
+
+
+def _rows(db: apsw.Connection, segment: Segment) -> list[LoadedRow]:
+    return cast("list[LoadedRow]", db.execute(_RANGE, segment).fetchall())
 
 
 def _segments(db: apsw.Connection, whole: Segment, source: int | None, cut: int) -> list[Segment]:
@@ -140,29 +123,15 @@ def _segments(db: apsw.Connection, whole: Segment, source: int | None, cut: int)
             break
         else:
             key = source
-            source, cut = db.execute(_ANCESTOR, (key,)).fetchone() or (None, stop)
+            source, cut = _ancestor(db, key)
     segments.reverse()
     return segments
 
 
-def _hole(segment: Segment, events: Sequence[Event]) -> str:
-    due = segment.start
-    for event in events:
-        if event.seq != due:
-            break
-        due += 1
-    return f"event {due} is missing"
+def _ancestor(db: apsw.Connection, key: int) -> tuple[int | None, int]:
+    return cast("tuple[int | None, int]", db.execute(_ANCESTOR, (key,)).get)
 
 
-def _to_session_row(row: tuple[Any, ...]) -> SessionRow:
-    id_, created_ms, agent, title, parent, origin, source, cut, length, updated_ms = row
-    record = SessionRecord(
-        id=id_,
-        created_ms=created_ms,
-        agent=agent,
-        title=title,
-        parent=parent,
-        origin=origin,
-        lineage=None if source is None else Lineage(source, cut),
-    )
-    return SessionRow(record=record, length=length, updated_ms=updated_ms)
+def _hole(db: apsw.Connection, segment: Segment) -> int:
+    seqs = range(segment.start, segment.stop)
+    return next(seq for seq in seqs if not db.execute(_EXISTS, (segment.key, seq)).fetchall())

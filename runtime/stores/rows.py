@@ -6,7 +6,7 @@ most events; else JSON of what is rare: ``op`` (``["replace" | "hide", start, en
 ``ignorable``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from sys import intern
 from typing import TypeAlias
 from zlib import crc32
@@ -17,7 +17,9 @@ from actors.errors.store import StoreCorruptError, UnstorableError
 from actors.log.events import Event, Hide, Replace, SurfaceOp
 
 StoredRow: TypeAlias = tuple[int, int, int, str, bytes, int, str | None]
-LoadedRow: TypeAlias = tuple[int, int, str, bytes, int, str | None]
+LoadedRow: TypeAlias = tuple[int, str, bytes, int, str | None]
+"""Without session and seq, which the reader knows."""
+_Marks: TypeAlias = tuple[SurfaceOp | None, tuple[int, ...] | None, bool]
 
 _OPS: dict[str, type[Replace] | type[Hide]] = {"replace": Replace, "hide": Hide}
 
@@ -41,21 +43,24 @@ def to_rows(session_id: str, key: int, start: int, events: Sequence[Event]) -> l
     return rows
 
 
-def to_event(session_id: str, row: LoadedRow) -> Event:
-    """Return the event of a row.
+def to_events(session_id: str, start: int, rows: Iterable[LoadedRow]) -> list[Event]:
+    """Return the events of ``rows``, which are those from ``start`` on, without a hole.
 
     Raises:
-        StoreCorruptError: the row cannot be what was stored.
+        StoreCorruptError: a row cannot be what was stored.
     """
-    seq, time_ms, type_, body, crc, marks = row
-    if crc32(body) != crc:
-        raise StoreCorruptError(session_id, f"the content of event {seq} has changed")
-    if marks is None:
-        return Event(seq, time_ms, intern(type_), body)
-    try:
-        return _marked(seq, time_ms, type_, body, marks)
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreCorruptError(session_id, f"the marks of event {seq} are unreadable") from error
+    events: list[Event] = []
+    seq = start
+    for time_ms, word, body, crc, marks in rows:
+        if crc32(body) != crc:
+            raise StoreCorruptError(session_id, f"the content of event {seq} has changed")
+        if marks is None:
+            events.append(Event(seq, time_ms, intern(word), body))
+        else:
+            op, sources, ignorable = _read_marks(session_id, seq, marks)
+            events.append(Event(seq, time_ms, intern(word), body, op, sources, ignorable))
+        seq += 1
+    return events
 
 
 def _marks(event: Event) -> str:
@@ -74,12 +79,15 @@ def _op_to_list(op: SurfaceOp) -> list[str | int]:
     return [word, op.start_seq, op.end_seq]
 
 
-def _marked(seq: int, time_ms: int, type_: str, body: bytes, text: str) -> Event:
-    marks = orjson.loads(text)
-    op = sources = None
-    if "op" in marks:
-        word, start, end = marks["op"]
-        op = _OPS[word](start, end)
-    if "sources" in marks:
-        sources = tuple(marks["sources"])
-    return Event(seq, time_ms, intern(type_), body, op, sources, marks.get("ignorable", False))
+def _read_marks(session_id: str, seq: int, text: str) -> _Marks:
+    try:
+        marks = orjson.loads(text)
+        op = sources = None
+        if "op" in marks:
+            word, start, end = marks["op"]
+            op = _OPS[word](start, end)
+        if "sources" in marks:
+            sources = tuple(marks["sources"])
+        return op, sources, marks.get("ignorable", False)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise StoreCorruptError(session_id, f"the marks of event {seq} are unreadable") from error

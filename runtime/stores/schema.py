@@ -20,7 +20,7 @@ class Migration:
 
 
 FIRST = Migration(
-    "sessions, events in commit order, ownership",
+    "sessions, events in commit order, open work, ownership",
     """
     CREATE TABLE sessions (
         key INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used twice: a late reader finds nothing
@@ -47,6 +47,13 @@ FIRST = Migration(
         marks TEXT,
         UNIQUE (session, seq)
     ) STRICT;
+    CREATE TABLE open_work (
+        id TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        key TEXT NOT NULL,
+        PRIMARY KEY (id, seq)
+    ) STRICT, WITHOUT ROWID;
     CREATE TABLE owner (
         one INTEGER PRIMARY KEY CHECK (one = 1),
         epoch INTEGER NOT NULL,

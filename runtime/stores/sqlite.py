@@ -13,14 +13,15 @@ import trio
 from actors.errors.store import StoreUnavailableError
 from actors.ids import SessionId
 from actors.log.events import Event
-from actors.ports.store import EventStore, SessionRecord, SessionRow
+from actors.ports.store import EventStore, SessionRecord, SessionRow, Unsettled
 from runtime.stores.claiming import Claim, Ownership, Release
 from runtime.stores.committer import Writer, commit_groups
 from runtime.stores.connecting import Connections, connect, prepare
 from runtime.stores.deleting import Delete
 from runtime.stores.handover import Handover
+from runtime.stores.listing import ReadRow, ReadRows, ReadUnsettled
 from runtime.stores.readers import Reader, serve_reads
-from runtime.stores.reading import Chunk, Read, ReadEvents, ReadRow, ReadRows
+from runtime.stores.reading import Chunk, Read, ReadEvents, SalvageEvents
 from runtime.stores.settings import SqliteSettings
 from runtime.stores.writes import Append, Create, Rename, Write
 
@@ -95,15 +96,11 @@ class SqliteStore(EventStore):
         self, session_id: SessionId, start: int = 0, stop: int | None = None
     ) -> Sequence[Event]:
         """See the port. A long log is fetched in pieces, so that others have their turn between them."""
-        events: list[Event] = []
-        limit = self._settings.chunk_events
-        while True:
-            read = ReadEvents(session_id, start, stop, limit)
-            chunk = cast("Chunk", await self._reads.do(read))
-            events += chunk.events
-            if chunk.resume >= chunk.stop:
-                return events
-            start, stop = chunk.resume, chunk.stop
+        return await self._read(ReadEvents, session_id, start, stop)
+
+    async def salvage(self, session_id: SessionId) -> Sequence[Event]:
+        """See the port."""
+        return await self._read(SalvageEvents, session_id, 0, None)
 
     async def row(self, session_id: SessionId) -> SessionRow:
         """See the port."""
@@ -114,6 +111,13 @@ class SqliteStore(EventStore):
     ) -> Sequence[SessionRow]:
         """See the port."""
         return cast("list[SessionRow]", await self._reads.do(ReadRows(after or "", limit, parent)))
+
+    async def unsettled(
+        self, *, after: tuple[SessionId, int] | None = None, limit: int = 100
+    ) -> Sequence[Unsettled]:
+        """See the port."""
+        read = ReadUnsettled(after or ("", -1), limit)
+        return cast("list[Unsettled]", await self._reads.do(read))
 
     async def rename(self, session_id: SessionId, title: str | None, *, epoch: int) -> None:
         """See the port."""
@@ -128,6 +132,19 @@ class SqliteStore(EventStore):
         self._writes.close()
         self._reads.close()
         await self._ended.wait()
+
+    async def _read(
+        self, kind: type[ReadEvents], session_id: SessionId, start: int, stop: int | None
+    ) -> list[Event]:
+        events: list[Event] = []
+        limit = self._settings.chunk_events
+        while True:
+            read = kind(session_id, start, stop, limit)
+            chunk = cast("Chunk", await self._reads.do(read))
+            events += chunk.events
+            if chunk.resume >= chunk.stop:
+                return events
+            start, stop = chunk.resume, chunk.stop
 
     def _disconnect(self) -> None:
         for reader in self._readers:

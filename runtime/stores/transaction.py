@@ -6,11 +6,12 @@ until the commit.
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
 from actors.errors.store import SessionNotFoundError, StaleEpochError
+from runtime.stores.open_work import Open, OpenWork
 from runtime.stores.rows import StoredRow
 
 _INSERT = (
@@ -23,11 +24,17 @@ _CURSOR = """
 """
 
 
+_OPENED = "SELECT seq, kind, key FROM open_work WHERE id = ? ORDER BY seq"
+_OPEN = "INSERT INTO open_work (id, seq, kind, key) VALUES (?, ?, ?, ?)"
+_CLOSE = "DELETE FROM open_work WHERE id = ? AND seq = ?"
+
+
 class Cursor(NamedTuple):
-    """Where a session stands: its integer key and its length."""
+    """Where a session stands: its integer key, its length, and what is open in it."""
 
     key: int
     length: int
+    work: OpenWork = ()
 
 
 class Cursors:
@@ -65,6 +72,8 @@ class Transaction:
         self.on_rollback: list[Callable[[], None]] = []
         self._cursors = cursors
         self._rows: list[StoredRow] = []
+        self._work: dict[str, OpenWork] = {}
+        """What was open in the moved sessions when the transaction began."""
         self.epoch = 0
 
     def begin(self) -> None:
@@ -92,8 +101,7 @@ class Transaction:
             return self.moved[session_id]
         cursor = self._cursors.get(session_id)
         if cursor is None:
-            row = self.db.execute(_CURSOR, (session_id,)).fetchone()
-            cursor = None if row is None else Cursor(*row)
+            cursor = self._load(session_id)
         return cursor
 
     def cursor(self, session_id: str) -> Cursor:
@@ -107,16 +115,27 @@ class Transaction:
             raise SessionNotFoundError(session_id)
         return cursor
 
-    def add(self, session_id: str, cursor: Cursor, rows: list[StoredRow]) -> None:
-        """Stage ``rows`` behind ``cursor``."""
+    def add(self, session_id: str, cursor: Cursor, rows: list[StoredRow], work: OpenWork) -> None:
+        """Stage ``rows`` behind ``cursor``, and what is open after them."""
         self._rows += rows
-        self.moved[session_id] = Cursor(cursor.key, cursor.length + len(rows))
+        self._work.setdefault(session_id, cursor.work)
+        self.moved[session_id] = Cursor(cursor.key, cursor.length + len(rows), work)
+
+    def remove(self, session_id: str) -> None:
+        """Stage that the session is gone, and hand over what was staged before."""
+        self.flush()
+        self.moved[session_id] = None
 
     def flush(self) -> None:
         """Hand the staged rows to the database, in the order they came."""
         if self._rows:
             self.db.executemany(_INSERT, self._rows)
             self._rows = []
+        for session_id, before in self._work.items():
+            cursor = self.moved[session_id]
+            if cursor is not None and cursor.work != before:
+                self._move_work(session_id, before, cursor.work)
+        self._work = {}
 
     def commit(self) -> None:
         """Make everything durable, then let the staged cursors and the ownership follow."""
@@ -132,3 +151,18 @@ class Transaction:
             self.db.execute("ROLLBACK")
         for undo in self.on_rollback:
             undo()
+
+    def _load(self, session_id: str) -> Cursor | None:
+        row: Any = self.db.execute(_CURSOR, (session_id,)).fetchone()
+        if row is None:
+            return None
+        opened: Any = self.db.execute(_OPENED, (session_id,))
+        key, length = row
+        return Cursor(key, length, tuple(Open(*item) for item in opened))
+
+    def _move_work(self, session_id: str, before: OpenWork, after: OpenWork) -> None:
+        """Bring the index up to date; what was opened and closed in one group never enters it."""
+        self.db.executemany(
+            _CLOSE, [(session_id, item.seq) for item in before if item not in after]
+        )
+        self.db.executemany(_OPEN, [(session_id, *item) for item in after if item not in before])

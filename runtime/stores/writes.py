@@ -10,6 +10,7 @@ from actors.errors.store import ConflictError, ForkCutError, SessionExistsError
 from actors.log.events import Event
 from actors.ports.store import Lineage, SessionRecord
 from runtime.stores.handover import Job
+from runtime.stores.open_work import follow
 from runtime.stores.rows import to_rows
 from runtime.stores.transaction import Cursor, Transaction
 
@@ -56,7 +57,7 @@ class Append(Write):
         if cursor.length != self.expected_seq:
             raise ConflictError(self.session_id, self.expected_seq, cursor.length)
         rows = to_rows(self.session_id, cursor.key, cursor.length, self.events)
-        to.add(self.session_id, cursor, rows)
+        to.add(self.session_id, cursor, rows, follow(cursor.work, self.events))
 
 
 class Create(Write):
@@ -79,7 +80,8 @@ class Create(Write):
         fields = (record.id, source, cut, record.parent, record.agent, record.title, record.origin)
         to.db.execute(_CREATE, (*fields, record.created_ms))
         key = to.db.last_insert_rowid()
-        to.add(record.id, Cursor(key, cut), [(key, *row[1:]) for row in rows])
+        rows = [(key, *row[1:]) for row in rows]
+        to.add(record.id, Cursor(key, cut), rows, follow((), self.events))
 
 
 class Rename(Write):

@@ -3,8 +3,11 @@
 from tests.contracts.store_lineage_contract import LineageContract
 from tests.contracts.store_listing_contract import ListingContract
 from tests.contracts.store_ownership_contract import OwnershipContract
+from tests.contracts.store_unsettled_contract import UnsettledContract
 from tests.contracts.store_writing_contract import WritingContract
 
 
-class StoreContract(WritingContract, LineageContract, ListingContract, OwnershipContract):
+class StoreContract(
+    WritingContract, LineageContract, ListingContract, UnsettledContract, OwnershipContract
+):
     """All of it. The subclass has one fixture, ``door`` (see ``store_samples.Door``)."""

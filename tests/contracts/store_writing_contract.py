@@ -161,7 +161,7 @@ class WritingContract(StoreFixtures):
             lambda: store.append("a", [event(0)], expected_seq=0, epoch=epoch),
             lambda: store.read("a"),
             lambda: store.row("a"),
-            lambda: store.rows(),
+            store.rows,
             lambda: store.rename("a", "t", epoch=epoch),
             lambda: store.delete("a", epoch=epoch),
         ):

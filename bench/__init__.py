@@ -1,0 +1,1 @@
+"""Measurements, as ratios against bare machinery in the same run."""

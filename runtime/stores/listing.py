@@ -1,0 +1,79 @@
+"""Listing sessions and what is open in them. Runs in a worker thread, inside a snapshot."""
+
+from typing import Any
+
+import apsw
+
+from actors.ports.store import Lineage, SessionRecord, SessionRow, Unsettled
+from runtime.stores.reading import Read, one
+
+_ROW = """
+    SELECT s.id, s.created, s.agent, s.title, s.parent, s.origin, source.id, s.cut,
+        coalesce((SELECT max(seq) + 1 FROM events WHERE session = s.key), s.cut),
+        coalesce((SELECT time FROM events WHERE session = s.key ORDER BY seq DESC LIMIT 1), s.created)
+    FROM sessions s LEFT JOIN sessions source ON source.key = s.source
+    WHERE s.kept IS NULL AND
+"""
+_ONE = _ROW + "s.id = ?"
+_PAGE = _ROW + "s.id > ? ORDER BY s.id LIMIT ?"
+_CHILDREN = _ROW + "s.parent = ? AND s.id > ? ORDER BY s.id LIMIT ?"
+_UNSETTLED = """
+    SELECT id, seq, kind, key FROM open_work WHERE (id, seq) > (?, ?) ORDER BY id, seq LIMIT ?
+"""
+
+
+class ReadRow(Read):
+    """Fetch one session's row."""
+
+    __slots__ = ()
+
+    def run(self, db: apsw.Connection) -> SessionRow:
+        """See the port."""
+        return _to_session_row(one(db, _ONE, self.session_id))
+
+
+class ReadRows(Read):
+    """Fetch a page of sessions."""
+
+    __slots__ = ("limit", "parent")
+
+    def __init__(self, after: str, limit: int, parent: str | None) -> None:
+        super().__init__(after)
+        self.limit, self.parent = max(limit, 0), parent
+
+    def run(self, db: apsw.Connection) -> list[SessionRow]:
+        """See the port."""
+        if self.parent is None:
+            found = db.execute(_PAGE, (self.session_id, self.limit))
+        else:
+            found = db.execute(_CHILDREN, (self.parent, self.session_id, self.limit))
+        return [_to_session_row(row) for row in found]
+
+
+class ReadUnsettled(Read):
+    """Fetch a page of open turns and asks."""
+
+    __slots__ = ("limit", "seq")
+
+    def __init__(self, after: tuple[str, int], limit: int) -> None:
+        super().__init__(after[0])
+        self.seq, self.limit = after[1], max(limit, 0)
+
+    def run(self, db: apsw.Connection) -> list[Unsettled]:
+        """See the port."""
+        rows: Any = db.execute(_UNSETTLED, (self.session_id, self.seq, self.limit))
+        return [Unsettled(*row) for row in rows]
+
+
+def _to_session_row(row: tuple[Any, ...]) -> SessionRow:
+    id_, created_ms, agent, title, parent, origin, source, cut, length, updated_ms = row
+    record = SessionRecord(
+        id=id_,
+        created_ms=created_ms,
+        agent=agent,
+        title=title,
+        parent=parent,
+        origin=origin,
+        lineage=None if source is None else Lineage(source, cut),
+    )
+    return SessionRow(record=record, length=length, updated_ms=updated_ms)
