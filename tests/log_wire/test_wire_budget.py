@@ -221,6 +221,12 @@ def test_an_append_cuts_tool_results_and_error_texts():
     assert escaped_bytes(decode(body)["errorMessage"]) <= ERROR_TEXT_BYTES
 
 
+def test_an_append_cuts_a_large_result_that_succeeded():
+    body, truncated = fit("tool/result", encode({"toolCallId": "c", "content": "r" * 90_000}))
+    assert truncated
+    assert escaped_bytes(decode(body)["content"]) <= CONTENT_BYTES
+
+
 def test_an_append_leaves_a_result_that_only_speaks_of_errors():
     body = encode({"toolCallId": "c", "content": "error" * 1000, "meta": {"error": "x" * 3000}})
     assert fit("tool/result", body).body is body

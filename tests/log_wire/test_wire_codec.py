@@ -181,6 +181,12 @@ def test_a_value_that_is_reached_twice_is_written_twice():
     )
 
 
+def test_a_value_that_is_reached_twice_is_no_cycle_where_numbers_are_rewritten():
+    once = {"k": [1.0]}
+    assert encode({"a": once, "b": [once, once]}) == b'{"a":{"k":[1]},"b":[{"k":[1]},{"k":[1]}]}'
+    assert once == {"k": [1.0]}
+
+
 def test_the_first_fault_in_order_wins():
     with pytest.raises(EventDataError) as refusal:
         encode({"a": [1, {"x": math.nan}], "b": {1}})

@@ -238,3 +238,13 @@ def test_work_counts_when_a_turn_ran_or_lost_its_input():
     answered = [start, event(2, "assistant/message", content=[]), event(3, "turn/end", reason="x")]
     assert consumed_work([*answered, dropped]) == ConsumedWork(3, dropped_unrun=True)
     assert consumed_work([dropped, *answered]) == ConsumedWork(3)
+    replaced = event(
+        4,
+        "agent/inbox/spliced",
+        target="next-turn",
+        start=0,
+        removedCount=1,
+        inserted=[{"id": "b"}],
+        outcome="canceled",
+    )
+    assert consumed_work([*answered, replaced]) == ConsumedWork(3)
