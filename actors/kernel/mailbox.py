@@ -2,10 +2,12 @@
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from itertools import count
 from typing import Generic, TypeVar
 
 import attrs
 import trio
+from trio.lowlevel import Abort, Task, current_task, reschedule, wait_task_rescheduled
 
 from actors.errors.actor import KernelLimitError, MailboxClosedError
 
@@ -14,6 +16,9 @@ T = TypeVar("T")
 BATCH_LIMIT = 16
 """A thousand busy actors must each give way within their share of 50 ms (B11)."""
 CONTROL_LIMIT = 256
+BUSY = "another task waits for this mailbox"
+
+_next_count = count().__next__
 
 
 @attrs.define(eq=False)
@@ -43,15 +48,18 @@ class Mailbox(Generic[T]):
         "_capacity",
         "_closed",
         "_control",
-        "_credit",
         "_nudged",
         "_putters",
         "_reader",
         "_work",
+        "_yielded",
+        "idle_since",
         "stopping",
         "taken",
     )
 
+    idle_since: int
+    """When the reader last parked: a count that orders the mailboxes of one process."""
     stopping: bool
     """Set once by :meth:`stop`: finish what runs, start nothing new, return."""
     taken: int
@@ -69,14 +77,15 @@ class Mailbox(Generic[T]):
             raise KernelLimitError("batch_limit", batch_limit, 1)
         self._capacity = capacity
         self._batch_limit = batch_limit
-        self._credit = batch_limit
         # Lists, because an empty deque costs 600 bytes and most mailboxes are empty.
         self._work: list[T] = []
         self._control: list[T] = []
-        self._putters: OrderedDict[trio.lowlevel.Task, _Putter[T]] | None = None
-        self._reader: trio.lowlevel.Task | None = None
+        self._putters: OrderedDict[Task, _Putter[T]] | None = None
+        self._reader: Task | None = None
         self._nudged = False
         self._closed = False
+        self._yielded = 0  # how many had been taken when the reader last gave way
+        self.idle_since = 0
         self.stopping = False
         self.taken = 0
 
@@ -104,13 +113,15 @@ class Mailbox(Generic[T]):
             trio.WouldBlock: the mailbox is full.
             MailboxClosedError: it is closed.
         """
-        if self._closed:
-            raise MailboxClosedError
         if len(self._work) >= self._capacity:  # whoever waits for room keeps it full: no overtaking
+            if self._closed:
+                raise MailboxClosedError
             raise trio.WouldBlock
         self._work.append(item)
-        if self._reader is not None:
-            self._wake()
+        reader = self._reader
+        if reader is not None:
+            self._reader = None
+            reschedule(reader)
 
     async def put(self, item: T) -> None:
         """Put ``item``, waiting for room; those who wait are served in the order they came.
@@ -160,12 +171,20 @@ class Mailbox(Generic[T]):
         if self._closed:
             raise MailboxClosedError
         if self._work or self._control:
-            if self._credit <= 0:
+            if self.taken - self._yielded >= self._batch_limit:
                 await trio.lowlevel.checkpoint()
-                self._credit = self._batch_limit
+                self._yielded = self.taken
+        elif self._nudged:
+            await trio.lowlevel.checkpoint()
         else:
-            await self._park()
-            self._credit = self._batch_limit
+            if self._reader is not None:
+                raise trio.BusyResourceError(BUSY)
+            self._reader = current_task()
+            self.idle_since = _next_count()
+            await wait_task_rescheduled(self._abandon)
+            self._yielded = self.taken
+            if self._closed:
+                raise MailboxClosedError
         return self.take_nowait()
 
     def take_nowait(self) -> list[T]:
@@ -177,9 +196,7 @@ class Mailbox(Generic[T]):
         if self._putters:
             self._refill()
         self._nudged = False
-        taken = len(batch)
-        self._credit -= taken
-        self.taken += taken
+        self.taken += len(batch)
         return batch
 
     def nudge(self) -> None:
@@ -200,12 +217,13 @@ class Mailbox(Generic[T]):
         returns nothing.
         """
         self._closed = True
+        self._capacity = 0  # so that putting need look at one bound only
         left = [*self._control, *self._work]
         self._control, self._work = [], []
         putters, self._putters = self._putters, None
         for task, putter in (putters or {}).items():
             putter.refused = True
-            trio.lowlevel.reschedule(task)
+            reschedule(task)
         if self._reader is not None:
             self._wake()
         return left
@@ -213,23 +231,11 @@ class Mailbox(Generic[T]):
     def _wake(self) -> None:
         reader, self._reader = self._reader, None
         assert reader is not None
-        trio.lowlevel.reschedule(reader)
+        reschedule(reader)
 
-    def _abandon(self, _raise_cancel: object) -> trio.lowlevel.Abort:
+    def _abandon(self, _raise_cancel: object) -> Abort:
         self._reader = None
-        return trio.lowlevel.Abort.SUCCEEDED
-
-    async def _park(self) -> None:
-        if self._reader is not None:
-            msg = "another task waits for this mailbox"
-            raise trio.BusyResourceError(msg)
-        if self._nudged:
-            await trio.lowlevel.checkpoint()
-        else:
-            self._reader = trio.lowlevel.current_task()
-            await trio.lowlevel.wait_task_rescheduled(self._abandon)
-        if self._closed:
-            raise MailboxClosedError
+        return Abort.SUCCEEDED
 
     def _split(self) -> list[T]:
         """Cut a batch off the front: control, then as much work as there is room for."""
@@ -246,19 +252,19 @@ class Mailbox(Generic[T]):
         while self._putters and len(self._work) < self._capacity:
             task, putter = self._putters.popitem(last=False)
             self._work.append(putter.item)
-            trio.lowlevel.reschedule(task)
+            reschedule(task)
 
     async def _put_later(self, putter: _Putter[T]) -> None:
-        task = trio.lowlevel.current_task()
+        task = current_task()
         if self._putters is None:
             self._putters = OrderedDict()
         self._putters[task] = putter
 
-        def abandon(_raise_cancel: object) -> trio.lowlevel.Abort:
+        def abandon(_raise_cancel: object) -> Abort:
             if self._putters is not None:
                 self._putters.pop(task, None)
-            return trio.lowlevel.Abort.SUCCEEDED
+            return Abort.SUCCEEDED
 
-        await trio.lowlevel.wait_task_rescheduled(abandon)
+        await wait_task_rescheduled(abandon)
         if putter.refused:
             raise MailboxClosedError

@@ -1,10 +1,12 @@
 """An address to send messages to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 import trio
+from trio.lowlevel import current_task, wait_task_rescheduled
 
+from actors.kernel.actor import Envelope
 from actors.kernel.entry import Entry
 from actors.kernel.reply import Reply
 
@@ -18,10 +20,13 @@ class Ref(Generic[M]):
     ActorStoppedError when it must not be started.
     """
 
-    __slots__ = ("_admit", "key")
+    __slots__ = ("_admit", "_entries", "key")
 
-    def __init__(self, key: str, admit: Callable[[str], Entry[M]]) -> None:
+    def __init__(
+        self, key: str, entries: Mapping[str, Entry[M]], admit: Callable[[str], Entry[M]]
+    ) -> None:
         self.key = key
+        self._entries = entries
         self._admit = admit
 
     async def ask(self, message: M) -> object:
@@ -35,12 +40,19 @@ class Ref(Generic[M]):
             Always a checkpoint. Cancelled in the wait for room, the message was not put; cancelled
             in the wait for the answer, it is worked on all the same.
         """
-        entry = self._admit(self.key)
+        entry = self._entries.get(self.key)
+        if entry is None or entry.refusal is not None:
+            entry = self._admit(self.key)
+        reply: Reply[Any] = Reply(entry.unanswered)
         try:
-            reply = entry.put_nowait(message)
+            entry.mailbox.put_nowait(Envelope(message, reply))
         except trio.WouldBlock:
             reply = await entry.put(message)
-        return await reply.wait()
+            return await reply.wait()
+        entry.unanswered.add(reply)
+        reply.waiting = current_task()
+        await wait_task_rescheduled(reply.abandon)
+        return reply.result()
 
     async def ask_control(self, message: M) -> object:
         """Put the message before all work and return its answer; else as :meth:`ask`.

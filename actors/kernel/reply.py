@@ -2,21 +2,46 @@
 
 from typing import Any, Generic, TypeVar
 
-import trio
+from trio.lowlevel import (
+    Abort,
+    Task,
+    checkpoint,
+    current_task,
+    reschedule,
+    wait_task_rescheduled,
+)
 
 R = TypeVar("R")
+
+
+class _Open:
+    """Stands where the value will be."""
+
+
+class _Failed:
+    """Stands where the value would be."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+_OPEN = _Open()
 
 
 class Reply(Generic[R]):
     """A one-shot value or error; the first settle wins.
 
-    Waiting parks the task itself: no event, no channel, no queue stands between (performance 2).
+    Waiting parks the task itself: no event, channel or queue stands between. There are few slots
+    because one of these is made for every message (performance 2). For the same reason the kernel's
+    own ``ask``, which made the reply and so is its first waiter, puts its task into :attr:`waiting`
+    and parks with :meth:`abandon` itself.
     """
 
-    __slots__ = ("_error", "_more", "_pending", "_value", "_waiter", "done")
+    __slots__ = ("_outcome", "_pending", "waiting")
 
-    done: bool
-    """Whether it is settled."""
+    waiting: "Task | list[Task | None] | None"
 
     def __init__(self, pending: "set[Reply[Any]] | None" = None) -> None:
         """Make an open reply.
@@ -24,28 +49,34 @@ class Reply(Generic[R]):
         Args:
             pending: a set that it leaves when it is settled; whoever made it puts it in.
         """
-        self.done = False
-        self._value: R | None = None
-        self._error: BaseException | None = None
+        self._outcome: R | _Open | _Failed = _OPEN
         self._pending = pending
-        self._waiter: trio.lowlevel.Task | None = None
-        self._more: list[trio.lowlevel.Task] | None = None
+        self.waiting = None
+
+    @property
+    def done(self) -> bool:
+        """Whether it is settled."""
+        return self._outcome is not _OPEN
 
     def set(self, value: R) -> bool:
         """Answer with ``value``; False when it was settled before, which changes nothing."""
-        if self.done:
+        if self._outcome is not _OPEN:
             return False
-        self._value = value
-        self._settle()
+        self._outcome = value
+        if self._pending is not None:
+            self._pending.discard(self)
+        waiting = self.waiting
+        if waiting is not None:
+            self.waiting = None
+            if isinstance(waiting, list):
+                _release(waiting)
+            else:
+                reschedule(waiting)
         return True
 
     def fail(self, error: BaseException) -> bool:
         """Answer with ``error``; False when it was settled before, which changes nothing."""
-        if self.done:
-            return False
-        self._error = error
-        self._settle()
-        return True
+        return self.set(_Failed(error))  # type: ignore[arg-type]  # stands where the value would be
 
     async def wait(self) -> R:
         """Return the value or raise the error.
@@ -53,46 +84,48 @@ class Reply(Generic[R]):
         Cancellation:
             Always a checkpoint; a cancelled wait leaves the reply as it is.
         """
-        if self.done:
-            await trio.lowlevel.checkpoint()
-        elif self._waiter is None:
-            self._waiter = trio.lowlevel.current_task()
-            await trio.lowlevel.wait_task_rescheduled(self._abandon)
+        if self._outcome is not _OPEN:
+            await checkpoint()
+        elif self.waiting is None:
+            self.waiting = current_task()
+            await wait_task_rescheduled(self.abandon)
         else:
-            await self._wait_behind()
-        if self._error is None:
-            return self._value  # type: ignore[return-value]  # done without an error: it holds an R
+            await self._wait_beside(current_task())
+        return self.result()
+
+    def result(self) -> R:
+        """Return the value or raise the error of a settled reply."""
+        outcome = self._outcome
+        if not isinstance(outcome, _Failed):
+            return outcome  # type: ignore[return-value]  # settled: it is no longer _OPEN
         try:
-            raise self._error
+            raise outcome.error
         finally:
-            del self  # else the traceback and the reply keep each other alive
+            del self, outcome  # else the traceback and the reply keep each other alive
 
-    def _settle(self) -> None:
-        self.done = True
-        if self._pending is not None:
-            self._pending.discard(self)
-        if self._waiter is not None:
-            trio.lowlevel.reschedule(self._waiter)
-            self._waiter = None
-        if self._more is not None:
-            for task in self._more:
-                trio.lowlevel.reschedule(task)
-            self._more = None
+    def abandon(self, _raise_cancel: object) -> Abort:
+        """Forget the first waiter, which was cancelled; of several it is the one in front."""
+        if isinstance(self.waiting, list):
+            self.waiting[0] = None
+        else:
+            self.waiting = None
+        return Abort.SUCCEEDED
 
-    def _abandon(self, _raise_cancel: object) -> trio.lowlevel.Abort:
-        self._waiter = None
-        return trio.lowlevel.Abort.SUCCEEDED
+    async def _wait_beside(self, task: Task) -> None:
+        """Park one more waiter; rare, so it may cost a list and a closure."""
+        if not isinstance(self.waiting, list):
+            self.waiting = [self.waiting]
+        waiting = self.waiting
+        waiting.append(task)
 
-    async def _wait_behind(self) -> None:
-        """Park one more task; rare, so it may cost a list and a closure."""
-        task = trio.lowlevel.current_task()
-        if self._more is None:
-            self._more = []
-        waiters = self._more
-        waiters.append(task)
+        def abandon(_raise_cancel: object) -> Abort:
+            waiting.remove(task)
+            return Abort.SUCCEEDED
 
-        def abandon(_raise_cancel: object) -> trio.lowlevel.Abort:
-            waiters.remove(task)
-            return trio.lowlevel.Abort.SUCCEEDED
+        await wait_task_rescheduled(abandon)
 
-        await trio.lowlevel.wait_task_rescheduled(abandon)
+
+def _release(waiting: list[Task | None]) -> None:
+    for task in waiting:
+        if task is not None:
+            reschedule(task)

@@ -1,11 +1,10 @@
 """Keeps virtual actors alive by key."""
 
 import contextvars
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from itertools import islice
+from operator import attrgetter
 from typing import Generic, TypeVar
 
 import attrs
@@ -62,7 +61,7 @@ class Supervisor(Generic[M]):
         self._start = start
         self._report = report
         self._limits = limits
-        self._entries: OrderedDict[str, Entry[M]] = OrderedDict()  # least recently used first
+        self._entries: dict[str, Entry[M]] = {}
         self._quarantine: dict[str, str] = {}
         self._crashed: dict[str, RestartWindow] = {}
         self._closed = False
@@ -73,7 +72,7 @@ class Supervisor(Generic[M]):
 
     def ref(self, key: str) -> Ref[M]:
         """Return the address ``key``; no I/O, nothing is started."""
-        return Ref(key, self._admit)
+        return Ref(key, self._entries, self._admit)
 
     def active(self) -> int:
         """Count the actors that run or are being started or stopped."""
@@ -133,7 +132,6 @@ class Supervisor(Generic[M]):
             return self._activate(key)
         if entry.refusal is not None:
             raise ActorStoppedError(key)
-        self._entries.move_to_end(key)
         return entry
 
     def _activate(self, key: str) -> Entry[M]:
@@ -151,31 +149,22 @@ class Supervisor(Generic[M]):
         return entry
 
     async def _keep(self, entry: Entry[M]) -> None:
-        """Live one life after the other."""
+        """Live one life after the other, until the address is at rest, refused or cancelled."""
+        again = True
         try:
-            while await self._live(entry):
-                await trio.lowlevel.checkpoint()
+            while again and entry.refusal is None:
+                taken, entry.ready = entry.mailbox.taken, False
+                try:
+                    with trio.CancelScope() as entry.scope:
+                        await self._start(entry.key).run(entry.mailbox, task_status=entry)
+                except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - faults stay here (P8)
+                    again = self._after_raise(entry, error)
+                else:
+                    again = self._after_return(entry, idle=entry.mailbox.taken == taken)
+                if again:
+                    await trio.lowlevel.checkpoint()
         finally:
             self._forget(entry)
-
-    async def _live(self, entry: Entry[M]) -> bool:
-        """Run the actor once; True when it is to be started again."""
-        if entry.refusal is not None:
-            return False
-        taken = entry.mailbox.taken
-        entry.ready = False
-        try:
-            with trio.CancelScope() as entry.scope:
-                await self._start(entry.key).run(entry.mailbox, task_status=entry)
-        except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - an actor's fault stays here (P8)
-            crash, rest = split(error)
-            if crash is not None:
-                self._report(entry.key, crash)
-            if rest is not None:
-                raise rest from None
-            assert crash is not None
-            return self._after_crash(entry, crash)
-        return self._after_return(entry, idle=entry.mailbox.taken == taken)
 
     def _after_return(self, entry: Entry[M], *, idle: bool) -> bool:
         entry.answer_taken(ActorStoppedError(entry.key))
@@ -184,6 +173,16 @@ class Supervisor(Generic[M]):
         if idle:
             return self._count(entry, "it returned without taking the messages that wait")
         return True
+
+    def _after_raise(self, entry: Entry[M], error: BaseException) -> bool:
+        """Judge what came out of an actor; raises what is not the actor's own."""
+        crash, rest = split(error)
+        if crash is not None:
+            self._report(entry.key, crash)
+        if rest is not None:
+            raise rest from None
+        assert crash is not None
+        return self._after_crash(entry, crash)
 
     def _after_crash(self, entry: Entry[M], crash: Exception) -> bool:
         if entry.refusal is not None:
@@ -237,10 +236,9 @@ class Supervisor(Generic[M]):
             await self._crowded.wait()
             self._crowded = trio.Event()
             while (excess := len(self._entries) - self._limits.max_active) > 0:
-                idle = (entry for entry in self._entries.values() if entry.mailbox.idle)
-                for entry in tuple(islice(idle, excess)):
-                    entry.mailbox.nudge()
-                    self._entries.move_to_end(entry.key)  # who stays is asked again last
+                idle = [entry.mailbox for entry in self._entries.values() if entry.mailbox.idle]
+                for mailbox in sorted(idle, key=attrgetter("idle_since"))[:excess]:
+                    mailbox.nudge()
                 await trio.sleep(TRIM_PAUSE_S)
 
 

@@ -1,0 +1,223 @@
+"""What the kernel costs, as ratios against the bare machinery of asyncio in the same run.
+
+Run ``python -m bench.kernel``; ``--quick`` for a first look. Rounds of the two sides alternate, and
+the median of the ratios counts: a shared machine drifts by more than what is measured.
+"""
+
+import asyncio  # noqa: TID251 - the other side of the comparison
+import gc
+import statistics
+import sys
+import tracemalloc
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import trio
+import trio.testing
+
+from actors.kernel.actor import Envelope
+from actors.kernel.mailbox import Mailbox
+from actors.kernel.supervisor import Supervisor, open_supervisor
+
+ACTORS = 1_000
+
+
+class Echo:
+    """Answers each message with itself."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    async def run(
+        self, mailbox: Mailbox[Envelope[int]], *, task_status: trio.TaskStatus[None]
+    ) -> None:
+        task_status.started()
+        while batch := await mailbox.take():
+            for envelope in batch:
+                envelope.reply.set(envelope.message)
+
+
+class Sleeper:
+    """Keeps one child task asleep in a scope of its own."""
+
+    def __init__(self, scopes: list[trio.CancelScope], ended: list[int]) -> None:
+        self._scopes = scopes
+        self._ended = ended
+
+    async def run(
+        self, mailbox: Mailbox[Envelope[int]], *, task_status: trio.TaskStatus[None]
+    ) -> None:
+        async with trio.open_nursery() as children:
+            children.start_soon(self._sleep)
+            task_status.started()
+            while batch := await mailbox.take():
+                for envelope in batch:
+                    envelope.reply.set(envelope.message)
+            children.cancel_scope.cancel()
+
+    async def _sleep(self) -> None:
+        with trio.CancelScope() as scope:
+            self._scopes.append(scope)
+            await trio.sleep_forever()
+        self._ended.append(1)
+
+
+def asks_of_kernel(asks: int) -> float:
+    """Return asks per second: 1,000 clients, each asking its own actor ``asks`` times."""
+
+    async def client(supervisor: Supervisor[int], key: str) -> None:
+        ref = supervisor.ref(key)
+        for number in range(asks):
+            await ref.ask(number)
+
+    async def main() -> float:
+        async with open_supervisor(Echo) as supervisor:
+            for index in range(ACTORS):
+                await supervisor.ref(str(index)).ask(0)
+            started_s = perf_counter()
+            async with trio.open_nursery() as clients:
+                for index in range(ACTORS):
+                    clients.start_soon(client, supervisor, str(index))
+            return ACTORS * asks / (perf_counter() - started_s)
+
+    return trio.run(main)
+
+
+def asks_of_asyncio(asks: int) -> float:
+    """Return asks per second of a bare queue and a future per ask, with no lifecycle at all."""
+
+    async def echo(queue: "asyncio.Queue[tuple[int, asyncio.Future[int]]]") -> None:
+        while True:
+            number, answer = await queue.get()
+            answer.set_result(number)
+
+    async def client(queue: "asyncio.Queue[tuple[int, asyncio.Future[int]]]") -> None:
+        loop = asyncio.get_running_loop()
+        for number in range(asks):
+            answer: asyncio.Future[int] = loop.create_future()
+            await queue.put((number, answer))
+            await answer
+
+    async def main() -> float:
+        queues: list[asyncio.Queue[tuple[int, asyncio.Future[int]]]] = [
+            asyncio.Queue(1024) for _ in range(ACTORS)
+        ]
+        echoes = [asyncio.create_task(echo(queue)) for queue in queues]
+        await asyncio.sleep(0)
+        started_s = perf_counter()
+        await asyncio.gather(*(client(queue) for queue in queues))
+        rate = ACTORS * asks / (perf_counter() - started_s)
+        for task in echoes:
+            task.cancel()
+        await asyncio.gather(*echoes, return_exceptions=True)
+        return rate
+
+    return asyncio.run(main())
+
+
+def cancel_of_kernel() -> float:
+    """Return the seconds from cancelling the child scopes of 1,000 actors to the end of the last."""
+
+    async def main() -> float:
+        scopes: list[trio.CancelScope] = []
+        ended: list[int] = []
+        async with open_supervisor(lambda _key: Sleeper(scopes, ended)) as supervisor:
+            for index in range(ACTORS):
+                await supervisor.ref(str(index)).ask(0)
+            await trio.testing.wait_all_tasks_blocked()
+            started_s = perf_counter()
+            for scope in scopes:
+                scope.cancel()
+            while len(ended) < ACTORS:
+                await trio.lowlevel.checkpoint()
+            return perf_counter() - started_s
+
+    return trio.run(main)
+
+
+def cancel_of_asyncio() -> float:
+    """Return the seconds from cancelling 1,000 bare sleeping tasks to the end of the last."""
+
+    async def main() -> float:
+        tasks = [asyncio.create_task(asyncio.sleep(3600)) for _ in range(ACTORS)]
+        await asyncio.sleep(0)
+        started_s = perf_counter()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return perf_counter() - started_s
+
+    return asyncio.run(main())
+
+
+def idle_actor_bytes() -> float:
+    """Return the traced bytes that one more idle actor holds, its tasks and mailbox included."""
+
+    async def main() -> float:
+        async with open_supervisor(Echo) as supervisor:
+            await supervisor.ref("warm").ask(0)
+            gc.collect()
+            before = tracemalloc.get_traced_memory()[0]
+            for index in range(ACTORS):
+                await supervisor.ref(str(index)).ask(0)
+            gc.collect()
+            return (tracemalloc.get_traced_memory()[0] - before) / ACTORS
+
+    tracemalloc.start()
+    try:
+        return trio.run(main)
+    finally:
+        tracemalloc.stop()
+
+
+def passivated_actor_bytes() -> float:
+    """Return the traced bytes that an actor leaves behind when it has left."""
+
+    async def main() -> float:
+        async with open_supervisor(Echo, max_active=1) as supervisor:
+            await supervisor.ref("warm").ask(0)
+            gc.collect()
+            before = tracemalloc.get_traced_memory()[0]
+            for index in range(ACTORS):
+                await supervisor.ref(str(index)).ask(0)
+            while supervisor.active() > 1:
+                await trio.sleep(0.01)
+            gc.collect()
+            return (tracemalloc.get_traced_memory()[0] - before) / ACTORS
+
+    tracemalloc.start()
+    try:
+        return trio.run(main)
+    finally:
+        tracemalloc.stop()
+
+
+def compare(
+    title: str, unit: str, ours: Callable[..., float], theirs: Callable[..., float], *args: Any
+) -> None:
+    """Print medians of both sides and of the ratios of neighbouring rounds."""
+    rounds = 3 if "--quick" in sys.argv else 9
+    pairs = []
+    for number in range(rounds):
+        sides = (ours, theirs) if number % 2 else (theirs, ours)
+        values = {}
+        for side in sides:
+            gc.collect()
+            values[side] = side(*args)
+        pairs.append((values[ours], values[theirs]))
+    mine, other = (statistics.median(column) for column in zip(*pairs, strict=True))
+    ratio = statistics.median(a / b for a, b in pairs)
+    print(f"{title}: {mine:,.4g} {unit}, asyncio {other:,.4g} {unit}, ratio {ratio:.2f}")
+
+
+def main() -> None:
+    asks = 20 if "--quick" in sys.argv else 100
+    compare("B1 asks over 1,000 actors", "asks/s", asks_of_kernel, asks_of_asyncio, asks)
+    compare("B8 cancel 1,000 children", "s", cancel_of_kernel, cancel_of_asyncio)
+    print(f"B9 memory of an idle actor: {idle_actor_bytes():,.0f} bytes")
+    print(f"B9 left by a passivated actor: {passivated_actor_bytes():,.0f} bytes")
+
+
+if __name__ == "__main__":
+    main()
