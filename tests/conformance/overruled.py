@@ -62,6 +62,7 @@ ADDED_WORDS: tuple[tuple[str, str], ...] = (
     ("assistant/attempt", "log-only"),
     ("request/context", "snapshot"),
     ("agent/inbox/spliced", "log-only"),
+    ("agent/inbox/hold", "log-only"),
     ("child/started", "log-only"),
     ("child/ended", "log-only"),
     ("session/closed", "log-only"),
