@@ -10,11 +10,11 @@ from actors.rules.policy import Policy, PolicyEntry, PolicyTable
 from actors.session.agent import Agent
 from actors.session.asks import Ask, AskOutcome
 from actors.session.compaction import CompactionOutcome
+from actors.session.interruption import Interruption
 from actors.session.limits import Limits
 from actors.session.live import CallProgress, CallStarted, StreamDelta
 from actors.session.messages import SessionInspection
 from actors.session.results import TurnResult
-from actors.session.stage import Interruption
 from runtime.engine.engine import Engine, Page
 from runtime.engine.feed import Feed
 from runtime.engine.opening import ASK, NEVER, open_engine

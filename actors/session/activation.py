@@ -5,6 +5,7 @@ Source: K-19, K-37, P5.
 
 from collections.abc import Callable
 
+from actors.errors.store import SessionNotFoundError
 from actors.ids import SessionId
 from actors.kernel.feed import FeedHub
 from actors.log.events import Draft, Event
@@ -13,6 +14,7 @@ from actors.ports.store import SessionRecord
 from actors.session.drafts import decided_draft
 from actors.session.journal import Journal
 from actors.session.live import LiveItem
+from actors.session.office import Office
 from actors.session.services import Services
 from actors.session.state import SessionState
 
@@ -23,6 +25,7 @@ MAX_DEPTH = 64
 async def activate(
     session_id: SessionId,
     services: Services,
+    office: Office,
     hub_at: Callable[[SessionId, int], FeedHub[Event, LiveItem]],
 ) -> SessionState:
     """Load the session and write its recovery, so that it has no open turn, call or ask.
@@ -50,7 +53,7 @@ async def activate(
         journal.post(*closers)
         await journal.flush()
     path = await _path(row.record, services)
-    return SessionState(row.record, path, journal, services, hub.push_live)
+    return SessionState(row.record, path, journal, services, office, hub.push_live)
 
 
 def recovery_drafts(log: Log) -> list[Draft]:
@@ -67,5 +70,10 @@ async def _path(record: SessionRecord, services: Services) -> tuple[SessionId, .
     parent = record.parent
     while parent is not None and parent not in path and len(path) < MAX_DEPTH:
         path.append(parent)
-        parent = (await services.store.row(parent)).record.parent
+        try:
+            parent = (await services.store.row(parent)).record.parent
+        except (
+            SessionNotFoundError
+        ):  # it was deleted; what it owned was kept by a recorded decision
+            break
     return tuple(reversed(path))

@@ -58,6 +58,7 @@ class SessionActor:
             async with trio.open_nursery() as nursery:
                 session.own(nursery)
                 self._entered(self._id, desk)
+                desk.begin()
                 task_status.started()
                 try:
                     await self._serve(mailbox, desk)

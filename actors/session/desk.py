@@ -4,13 +4,14 @@ Source: K-23.
 """
 
 from functools import partial
-from typing import Final, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from actors.errors import GreenroomError
 from actors.kernel.reply import Reply
 from actors.log.events import Draft, Event
 from actors.session.compaction import Compaction
 from actors.session.edits import append_draft, occlusion_draft
+from actors.session.family import Family
 from actors.session.forking import Forking
 from actors.session.inputs import Inputs
 from actors.session.messages import (
@@ -20,26 +21,28 @@ from actors.session.messages import (
     AwaitResult,
     Close,
     Compact,
-    EditInput,
+    Delegate,
+    EndChild,
     Fork,
-    Hold,
-    MoveInput,
     Occlude,
     Prompt,
+    QueueOperation,
     Read,
     ReadInspection,
     ReadProjection,
     ReadQueue,
-    Release,
     Rename,
     Reopen,
     SessionInspection,
     SessionStatus,
-    WithdrawInput,
+    StartChild,
     Work,
 )
 from actors.session.queueing import waiting_inputs
 from actors.session.state import SessionState
+
+Waiting: TypeAlias = AwaitResult | Fork | Compact | Answer | StartChild | Delegate
+"""Messages whose answer takes longer than the flush."""
 
 
 class Later:
@@ -58,12 +61,17 @@ class Desk:
         self._inputs = Inputs(session)
         self._forking = Forking(session)
         self._compaction = Compaction(session, self._inputs)
+        self._family = Family(session)
+
+    def begin(self) -> None:
+        """The session has its tasks: go on with what an earlier life left to do."""
+        self._family.begin()
 
     @property
     def idle(self) -> bool:
         """Whether the session has nothing to do and may be put to rest."""
         busy = self.running or self._compaction.running or self.session.busy
-        return not (busy or self._inputs.awaited)
+        return not (busy or self._inputs.awaited or self._family.running)
 
     @property
     def running(self) -> bool:
@@ -84,6 +92,7 @@ class Desk:
         """Everything that was folded is durable: what waited for that may start."""
         self._inputs.flushed()
         self._forking.flushed()
+        self._family.flushed()
 
     def handle(self, message: Work | Read, reply: Reply[object]) -> object:
         """Fold one message; return its answer, or LATER.
@@ -92,22 +101,28 @@ class Desk:
             GreenroomError: the message is refused; nothing has changed.
         """
         match message:
-            case AwaitResult() | Fork() | Compact() | Answer():
+            case AwaitResult() | Fork() | Compact() | Answer() | StartChild() | Delegate():
                 self._give_away(message, reply)
                 return LATER
-            case Prompt():
-                return self._inputs.prompt(message)
-            case Abandon(message_id, cause):
-                return self._inputs.abandon(message_id, cause)
-            case EditInput() | MoveInput() | WithdrawInput() | Hold() | Release():
-                self._inputs.change_queue(message)
-                return None
             case ReadProjection() | ReadQueue() | ReadInspection():
                 return self._read(message)
             case Append() | Occlude() | Rename() | Close() | Reopen():
                 return self._edit(message)
             case _:
-                assert_never(message)
+                return self._take(message)
+
+    def _take(self, message: Prompt | Abandon | EndChild | QueueOperation) -> object:
+        match message:
+            case Prompt():
+                return self._inputs.prompt(message)
+            case Abandon(message_id, cause):
+                return self._inputs.abandon(message_id, cause)
+            case EndChild():
+                self._family.end(message)
+                return None
+            case _:
+                self._inputs.change_queue(message)
+                return None
 
     def _read(self, message: ReadProjection | ReadQueue | ReadInspection) -> object:
         match message:
@@ -120,10 +135,10 @@ class Desk:
             case _:
                 assert_never(message)
 
-    def _give_away(
-        self, message: AwaitResult | Fork | Compact | Answer, reply: Reply[object]
-    ) -> None:
+    def _give_away(self, message: Waiting, reply: Reply[object]) -> None:
         match message:
+            case StartChild() | Delegate():
+                self._family.start(message, reply)
             case AwaitResult(message_id):
                 self._inputs.await_result(message_id, reply)
             case Fork(at, session_id):

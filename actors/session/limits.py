@@ -64,6 +64,12 @@ class Limits:
     """How long a model stream may be silent (L-24)."""
     close_grace_s: float = _limit(10.0)
     """How long the end of a turn may take to be written when everything else has been cancelled."""
+    depth: int = _count(4)
+    """Sessions on the way from the root of a tree to its deepest child, both included."""
+    children: int = _count(8)
+    """Delegated children of one session that run at once; the others wait their turn (L-163)."""
+    open_children: int = _count(256)
+    """Children of one session that have not ended."""
     compactions: int = _count(4)
     """Summaries made at the same time in one engine (K-15)."""
     compaction_tail: int = _count(6)

@@ -16,6 +16,7 @@ from actors.log.projection import Content
 from actors.session.asks import ClientWord
 
 When: TypeAlias = Literal["now", "next"]
+ChildEnd: TypeAlias = Literal["closed", "settled", "deleted", "kept", "failed", "orphaned"]
 Scope: TypeAlias = Literal["turn", "session", "tree", "engine"]
 
 
@@ -125,6 +126,31 @@ class Compact:
 
 
 @attrs.frozen
+class StartChild:
+    """Make a session that belongs to this one; it ends with it unless it is kept (K-20)."""
+
+    agent: str = "default"
+    id: str | None = None
+
+
+@attrs.frozen
+class Delegate:
+    """Make a child, prompt it, and take its result as an input when it has settled."""
+
+    content: Content
+    agent: str = "default"
+    id: str | None = None
+
+
+@attrs.frozen
+class EndChild:
+    """A child has ended, or is let go: ``kept`` lets it outlive this session."""
+
+    child: str
+    mode: ChildEnd
+
+
+@attrs.frozen
 class Rename:
     """Set or clear the title."""
 
@@ -151,6 +177,9 @@ Work: TypeAlias = (
     | QueueOperation
     | Answer
     | Compact
+    | StartChild
+    | Delegate
+    | EndChild
     | Rename
     | Close
     | Reopen

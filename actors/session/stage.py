@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import trio
 
+from actors.errors.store import SessionNotFoundError
 from actors.ids import SessionId, check_session_id
 from actors.kernel.feed import FeedHub, Subscription
 from actors.kernel.supervisor import Supervisor, open_supervisor
@@ -16,36 +17,17 @@ from actors.log.events import Event
 from actors.session.activation import activate
 from actors.session.actor import SessionActor
 from actors.session.desk import Desk
+from actors.session.interruption import Interruption
 from actors.session.live import LiveItem, coalesce
 from actors.session.messages import Answer, Close, Interrupt, Message, Read, Scope, Work
 from actors.session.services import Services
 from actors.session.state import SessionState
 
 Feed: TypeAlias = Subscription[Event, LiveItem]
+MANY = 1_000_000
+"""More children than a session can have."""
 IDLE_HUBS = 1024
 """Hubs without a reader or a live session, before they are swept."""
-
-
-class Interruption:
-    """An interrupt that was asked for. ``found`` says whether anything was running."""
-
-    def __init__(self, desks: Sequence[Desk]) -> None:
-        self._desks = desks
-
-    @property
-    def found(self) -> bool:
-        """Whether anything was told to end."""
-        return bool(self._desks)
-
-    async def settled(self) -> None:
-        """Wait until everything that was told to end has ended, and its end is durable.
-
-        Cancellation:
-            Always a checkpoint; the interrupt stands.
-        """
-        await trio.lowlevel.checkpoint()
-        for desk in self._desks:
-            await desk.settled()
 
 
 class Stage:
@@ -55,6 +37,7 @@ class Stage:
         self.services = services
         self._hubs: dict[SessionId, FeedHub[Event, LiveItem]] = {}
         self._desks: dict[SessionId, Desk] = {}
+        self._deleted: set[SessionId] = set()
         self._actors: Supervisor[Work | Read] | None = None
 
     @property
@@ -84,10 +67,49 @@ class Stage:
             interruption = self.interrupt(session_id, message.scope, message.cause)
             await trio.lowlevel.checkpoint()
             return interruption
+        if session_id in self._deleted:
+            raise SessionNotFoundError(session_id)
         ref = self.actors.ref(check_session_id(session_id))
         if isinstance(message, Answer | Close):
             return await ref.ask_control(message)
         return await ref.ask(message)
+
+    async def delete(self, session_id: SessionId) -> None:
+        """Remove a session and everything below it for ever (S-35).
+
+        What runs is interrupted and waited for, open asks are closed, feeds end with a reason; what forks of
+        it still need stays readable for them alone.
+
+        Raises:
+            SessionNotFoundError: there is no such session.
+        """
+        store, epoch = self.services.store, self.services.epoch
+        await store.row(check_session_id(session_id))
+        for below in await self._below(session_id):
+            self._deleted.add(below)
+            try:
+                self.services.asks.withdraw(below, "closed")
+                self.interrupt(below, "session", "deleted")
+                await self.actors.stop(below)
+                await store.delete(below, epoch=epoch)
+            finally:
+                self._deleted.discard(below)
+            hub = self._hubs.pop(below, None)
+            if hub is not None:
+                hub.close("the session was deleted")
+
+    async def _below(self, session_id: SessionId) -> list[SessionId]:
+        """Return the session and all that belongs to it, the deepest first."""
+        found, level = [session_id], [session_id]
+        while level:
+            rows = [
+                row
+                for parent in level
+                for row in await self.services.store.rows(parent=parent, limit=MANY)
+            ]
+            level = [row.record.id for row in rows if row.record.id not in found]
+            found += level
+        return found[::-1]
 
     def interrupt(self, session_id: SessionId | None, scope: Scope, cause: str) -> Interruption:
         """Interrupt a turn, a session, the tree below a session, or everything; at once."""
@@ -97,7 +119,8 @@ class Stage:
             desks = [d for d in self._desks.values() if session_id in d.session.path]
         else:
             desks = [d for d in (self._desks.get(session_id),) if d is not None]
-        return Interruption([d for d in desks if d.interrupt(cause, turn_only=scope == "turn")])
+        told = [d for d in desks if d.interrupt(cause, turn_only=scope == "turn")]
+        return Interruption([desk.settled for desk in told])
 
     async def subscribe(self, session_id: SessionId, after: int | None, *, live: bool) -> Feed:
         """Follow a session from behind the seq ``after``; it need not be live.
@@ -128,7 +151,7 @@ class Stage:
         return SessionActor(session_id, self._activate, self._entered)
 
     async def _activate(self, session_id: SessionId) -> SessionState:
-        return await activate(session_id, self.services, self._hub_at)
+        return await activate(session_id, self.services, self, self._hub_at)
 
     def _entered(self, session_id: SessionId, desk: Desk | None) -> None:
         if desk is not None:

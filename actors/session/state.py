@@ -18,6 +18,7 @@ from actors.session.agent import Agent
 from actors.session.call import CallOutcome, Execution, Starting, refused
 from actors.session.journal import Journal
 from actors.session.live import LiveItem
+from actors.session.office import Office
 from actors.session.services import LiveSink, Services
 
 
@@ -33,12 +34,14 @@ class SessionState:
         path: tuple[SessionId, ...],
         journal: Journal,
         services: Services,
+        office: Office,
         live: LiveSink,
     ) -> None:
         self.record = record
         self.path = path
         self.journal = journal
         self.services = services
+        self.office = office
         self._live = live
         self.retry_attempt: int | None = None
         """The retry that is waited for now (L-97)."""

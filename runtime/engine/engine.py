@@ -1,11 +1,15 @@
 """The engine as the embedding program sees it."""
 
+from typing import cast
+
 import attrs
 
 from actors.ids import AskId, SessionId, check_session_id
 from actors.ports.store import SessionRecord, SessionRow
 from actors.session.asks import AskOutcome, AskWatch, ClientWord
-from actors.session.stage import Interruption, Stage
+from actors.session.interruption import Interruption
+from actors.session.messages import StartChild
+from actors.session.stage import Stage
 from runtime.engine.session import Session
 
 PAGE = 100
@@ -30,8 +34,16 @@ class Engine:
         """How many sessions are live now."""
         return self._stage.active
 
-    async def create(self, *, id: SessionId | None = None, agent: str = "default") -> Session:  # noqa: A002
+    async def create(
+        self,
+        *,
+        id: SessionId | None = None,  # noqa: A002 - the port's word
+        agent: str = "default",
+        parent: SessionId | None = None,
+    ) -> Session:
         """Store a new session and return its address; durable on return (K-26).
+
+        With ``parent`` it belongs to that session's tree and ends with it, unless it is kept.
 
         Raises:
             SessionExistsError: the id is taken.
@@ -39,6 +51,11 @@ class Engine:
             AgentUnknownError: the engine was opened without that agent.
         """
         services = self._stage.services
+        if parent is not None:
+            return Session(
+                self._stage,
+                cast("SessionId", await self._stage.send(parent, StartChild(agent, id))),
+            )
         session_id = check_session_id(id if id is not None else services.ids.new("s"))
         services.agents.get(agent)
         record = SessionRecord(id=session_id, created_ms=services.clock.now_ms(), agent=agent)

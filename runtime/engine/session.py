@@ -1,5 +1,6 @@
 """A session as the embedding program sees it: an address and its verbs."""
 
+from collections.abc import Sequence
 from typing import Literal, TypeVar, cast
 
 import trio
@@ -8,13 +9,17 @@ from actors.ids import SessionId, check_session_id
 from actors.json import JsonValue
 from actors.log.events import Event
 from actors.log.projection import Content, Projection
+from actors.ports.store import SessionRow
 from actors.session.compaction import CompactionOutcome
+from actors.session.interruption import Interruption
 from actors.session.messages import (
     Abandon,
     Append,
     AwaitResult,
     Close,
     Compact,
+    Delegate,
+    EndChild,
     Fork,
     Message,
     Occlude,
@@ -28,7 +33,7 @@ from actors.session.messages import (
     SessionInspection,
 )
 from actors.session.results import TurnResult
-from actors.session.stage import Interruption, Stage
+from actors.session.stage import MANY, Stage
 from runtime.engine.feed import Feed
 from runtime.engine.queue import Queue
 from runtime.engine.turn import Turn
@@ -176,6 +181,37 @@ class Session:
         """Wait for the end of the turn that took the input ``message_id``, also from an earlier process."""
         return cast("TurnResult[object]", await self._stage.send(self.id, AwaitResult(message_id)))
 
+    async def delegate(
+        self,
+        content: Content,
+        *,
+        agent: str = "default",
+        id: str | None = None,  # noqa: A002 - the port's word
+    ) -> "Session":
+        """Let a child answer, and take its result as an input of this session when it has settled.
+
+        Returns when the child is stored; at most ``Limits.children`` of a session run at once, the others
+        wait their turn. The child ends when it has settled, or with this session.
+
+        Raises:
+            DelegationDepthError, ChildLimitError: the tree is deep or wide enough.
+            AgentUnknownError: the engine was opened without that agent.
+        """
+        child = await self.send(Delegate(content, agent, id))
+        return Session(self._stage, cast("SessionId", child))
+
+    async def children(self) -> Sequence[SessionRow]:
+        """Return the stored sessions that belong to this one, ended ones included."""
+        return await self._stage.services.store.rows(parent=self.id, limit=MANY)
+
+    async def keep(self, child: SessionId) -> None:
+        """Let a child outlive this session; the decision is recorded (K-20).
+
+        Raises:
+            ChildUnknownError: this session has no open child of that id.
+        """
+        await self.send(EndChild(child, "kept"))
+
     async def rename(self, title: str | None) -> None:
         """Set or clear the title."""
         await self.send(Rename(title))
@@ -184,6 +220,10 @@ class Session:
         """Take no more input, durably; a running turn is interrupted. Reading goes on."""
         await self.send(Close())
         await self.interrupt("session", "closed").settled()
+
+    async def delete(self) -> None:
+        """Remove the session and its children for ever; what forks still read stays readable for them."""
+        await self._stage.delete(self.id)
 
     async def reopen(self) -> None:
         """Undo :meth:`close`."""

@@ -1,0 +1,200 @@
+"""The children of one session: started and ended in its log, and ended with it.
+
+Source: K-20, P7, S-37 and S-38 of the scenarios.
+"""
+
+from contextlib import suppress
+from functools import partial
+
+import attrs
+import trio
+
+from actors.errors import ActorError, GreenroomError
+from actors.errors.control import DelegationDepthError
+from actors.errors.session import ChildLimitError, ChildUnknownError, SessionClosedError
+from actors.errors.store import SessionNotFoundError
+from actors.ids import SessionId, check_session_id
+from actors.json import JsonObject
+from actors.kernel.reply import Reply
+from actors.log.events import Draft
+from actors.ports.store import SessionRecord
+from actors.session.content import content_value
+from actors.session.messages import (
+    AwaitResult,
+    ChildEnd,
+    Close,
+    Delegate,
+    EndChild,
+    Prompt,
+    StartChild,
+)
+from actors.session.results import TurnResult
+from actors.session.state import SessionState
+
+
+@attrs.frozen
+class _Starting:
+    message: StartChild | Delegate
+    child: SessionId
+    reply: Reply[object]
+
+
+class Family:
+    """Starts children, runs what is delegated to them, and ends them."""
+
+    def __init__(self, session: SessionState) -> None:
+        self._session = session
+        self._starting: list[_Starting] = []
+        self._slots = trio.CapacityLimiter(session.services.limits.children)
+        self._delegations = 0
+        self._closing: dict[SessionId, ChildEnd] = {}
+        """Children that this session is closing, and why: their own word about it says less."""
+        self._ending = False
+
+    @property
+    def running(self) -> bool:
+        """Whether something that was delegated has not come back yet."""
+        return self._delegations > 0
+
+    def begin(self) -> None:
+        """End the children whose delegation was cut off by a crash: nobody waits for them any more (S-38)."""
+        log = self._session.log
+        for child, seq in log.fold.children.items():
+            started = log.event(seq).data()
+            if isinstance(started, dict) and started.get("delegated") is True:
+                self._session.spawn(partial(self._close, child, "orphaned"))
+
+    def start(self, message: StartChild | Delegate, reply: Reply[object]) -> None:
+        """Log a child; the reply gets its id when it is stored.
+
+        Raises:
+            SessionClosedError: this session has ended.
+            DelegationDepthError, ChildLimitError: the tree is deep or wide enough.
+            AgentUnknownError, SessionIdError, ContentError: it cannot be started so.
+        """
+        limits, fold = self._session.services.limits, self._session.log.fold
+        if fold.closed:
+            raise SessionClosedError(self._session.id)
+        if len(self._session.path) >= limits.depth:
+            raise DelegationDepthError(len(self._session.path), limits.depth)
+        if len(fold.children) >= limits.open_children:
+            raise ChildLimitError(self._session.id, limits.open_children)
+        if isinstance(message, Delegate):
+            content_value(message.content)
+        self._session.services.agents.get(message.agent)
+        child = check_session_id(message.id or self._session.services.ids.new("s"))
+        fields: JsonObject = {"agent": message.agent}
+        if isinstance(message, Delegate):
+            fields["delegated"] = True
+        self._post("child/started", child, fields)
+        self._starting.append(_Starting(message, child, reply))
+
+    def end(self, message: EndChild) -> None:
+        """Log that a child has ended; saying it again changes nothing.
+
+        Raises:
+            ChildUnknownError: a child is to be kept that this session does not have.
+        """
+        if message.child in self._session.log.fold.children:
+            mode = self._closing.get(message.child, message.mode)
+            self._post("child/ended", message.child, {"mode": mode})
+        elif message.mode == "kept":
+            raise ChildUnknownError(self._session.id, message.child)
+
+    def flushed(self) -> None:
+        """What was folded is durable: the children that were logged can be stored."""
+        starting, self._starting = self._starting, []
+        for child in starting:
+            self._delegations += isinstance(child.message, Delegate)
+            self._session.spawn(partial(self._store, child))
+        if self._session.log.fold.closed and not self._ending:
+            self._ending = True
+            self._session.spawn(self._end_with_parent)
+        elif not self._session.log.fold.closed:
+            self._ending = False
+
+    async def _end_with_parent(self) -> None:
+        """This session was closed: tell its own parent, and close what it has not let go."""
+        if self._session.record.parent is not None:
+            await self._tell_parent(self._session.record.parent)
+        for child in self._session.log.fold.children:
+            await self._close(child, "closed")
+
+    async def _tell_parent(self, parent: SessionId) -> None:
+        try:
+            await self._session.office.send(parent, EndChild(self._session.id, "closed"))
+        except SessionNotFoundError:
+            return
+
+    async def _close(self, child: SessionId, mode: ChildEnd) -> None:
+        self._closing[child] = mode
+        try:
+            await self._session.office.send(child, Close())
+            await self._session.office.interrupt(child, "tree", "parent").settled()
+        except SessionNotFoundError:
+            self._closing[child] = "deleted"
+        self.end(EndChild(child, mode))
+        del self._closing[child]
+
+    async def _store(self, starting: _Starting) -> None:
+        services = self._session.services
+        record = SessionRecord(
+            id=starting.child,
+            created_ms=services.clock.now_ms(),
+            agent=starting.message.agent,
+            parent=self._session.id,
+            origin="delegation",
+        )
+        try:
+            await services.store.create(record, epoch=services.epoch)
+        except GreenroomError as refused:
+            self._delegations -= isinstance(starting.message, Delegate)
+            self._post("child/ended", starting.child, {"mode": "failed"})
+            starting.reply.fail(refused)
+            return
+        starting.reply.set(starting.child)
+        if isinstance(starting.message, Delegate):
+            await self._delegate(starting.child, starting.message)
+
+    async def _delegate(self, child: SessionId, message: Delegate) -> None:
+        """Run the child's turn, hand its result to this session, and let the child go."""
+        result: object = None
+        try:
+            async with self._slots:
+                result = await self._run_child(child, message)
+        except GreenroomError as failed:
+            result = failed
+        finally:
+            self._delegations -= 1
+            bound_s = self._session.services.limits.close_grace_s
+            # When the engine is closing, the child is told to end with it, and begin() ends it here.
+            with trio.move_on_after(bound_s, shield=True), suppress(ActorError):
+                await self._settled(child, result)
+
+    async def _run_child(self, child: SessionId, message: Delegate) -> object:
+        send = self._session.office.send
+        named = f"delegated-{child}"
+        await send(child, Prompt(message.content, named, source=f"session:{self._session.id}"))
+        return await send(child, AwaitResult(named))
+
+    async def _settled(self, child: SessionId, result: object) -> None:
+        """The child has settled, or this session is ending: its place is free, its result is an input."""
+        self._session.office.interrupt(child, "tree", "parent")
+        await self._close(child, "settled" if result is not None else "orphaned")
+        if result is None or self._session.log.fold.closed:
+            return
+        told = Prompt(
+            _report(child, result), f"settled-{child}", when="now", source="subagent-settled"
+        )
+        await self._session.office.send(self._session.id, told)
+
+    def _post(self, word: str, child: SessionId, fields: JsonObject) -> None:
+        named: JsonObject = {"sessionId": child}
+        self._session.journal.post(Draft(word, named | fields))
+
+
+def _report(child: SessionId, result: object) -> str:
+    if isinstance(result, TurnResult):
+        ended = "" if result.completed else f" ({result.reason})"
+        return f"[sub-agent {child}{ended}]\n{result.text or result.error or 'no text'}"
+    return f"[sub-agent {child} failed]\n{result}"
