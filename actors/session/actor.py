@@ -52,7 +52,7 @@ class SessionActor:
             shield; what cannot be written then is closed by recovery at the next activation.
         """
         session = await self._activate(self._id)
-        desk = Desk(session)
+        desk = Desk(session, mailbox.nudge)
         session.journal.wake = lambda: self._poke(mailbox)
         try:
             async with trio.open_nursery() as nursery:

@@ -3,8 +3,11 @@
 Source: K-23.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeAlias, assert_never
+
+import trio
 
 from actors.errors import GreenroomError
 from actors.kernel.reply import Reply
@@ -56,8 +59,12 @@ LATER: Final = Later()
 class Desk:
     """Takes the messages of one session in mailbox order."""
 
-    def __init__(self, session: SessionState) -> None:
+    def __init__(self, session: SessionState, rest: Callable[[], None]) -> None:
         self.session = session
+        self.rest = rest
+        """Ask the actor to leave, if it is idle."""
+        self.touched_s = trio.current_time()
+        """When the session last had something to do."""
         self._inputs = Inputs(session)
         self._forking = Forking(session)
         self._compaction = Compaction(session, self._inputs)
@@ -100,6 +107,7 @@ class Desk:
         Raises:
             GreenroomError: the message is refused; nothing has changed.
         """
+        self.touched_s = trio.current_time()
         match message:
             case AwaitResult() | Fork() | Compact() | Answer() | StartChild() | Delegate():
                 self._give_away(message, reply)

@@ -184,7 +184,10 @@ class Family:
         if result is None or self._session.log.fold.closed:
             return
         told = Prompt(
-            _report(child, result), f"settled-{child}", when="now", source="subagent-settled"
+            _report(child, result),
+            f"settled-{child}",
+            source="subagent-settled",
+            background=True,
         )
         await self._session.office.send(self._session.id, told)
 

@@ -17,7 +17,16 @@ from actors.kernel.reply import Reply
 from actors.log.events import Draft
 from actors.log.inbox import ListName
 from actors.log.json_equality import json_equal
-from actors.rules.queue import CAPACITY, Latch, Standing, route, starts_next, take
+from actors.rules.queue import (
+    CAPACITY,
+    Latch,
+    Route,
+    Standing,
+    WakeBudget,
+    route,
+    starts_next,
+    take,
+)
 from actors.session.content import content_value
 from actors.session.messages import (
     Prompt,
@@ -41,6 +50,7 @@ class Inputs:
         self._turn: TurnRun | None = None
         self._spawned = False
         self._latch = Latch()
+        self._wakes = WakeBudget(limit=session.services.limits.background_wakes)
         self._waiters: dict[MessageId, list[Reply[object]]] = {}
 
     @property
@@ -79,7 +89,7 @@ class Inputs:
             raise SessionClosedError(self._session.id)
         self._session.check_answerable()
         data: JsonObject = {"content": content, "source": message.source, "id": message_id}
-        started = self._place(data, steer=message.when == "now")
+        started = self._place(data, steer=message.when == "now", background=message.background)
         return PromptReceipt(message_id, "started" if started else "queued", high_water)
 
     def change_queue(self, operation: QueueOperation) -> None:
@@ -150,10 +160,12 @@ class Inputs:
             return True
         raise MessageConflictError(message_id)
 
-    def _place(self, data: JsonObject, *, steer: bool) -> bool:
+    def _place(self, data: JsonObject, *, steer: bool, background: bool) -> bool:
         """Put the input where it belongs; True when it started a turn."""
         standing = self._standing()
         chosen = route(standing, "steer" if steer else "followup")
+        if chosen.wakes and not standing.running and not self._may_wake(background=background):
+            chosen = Route(place="next-turn")
         match chosen.place:
             case "start":
                 self._open_turn(data)
@@ -171,6 +183,14 @@ class Inputs:
                 return False
             case _:
                 assert_never(chosen.place)
+
+    def _may_wake(self, *, background: bool) -> bool:
+        """Whether an idle session may start a turn; a person may always, and resets the count."""
+        if not background:
+            self._wakes = self._wakes.foreground()
+            return True
+        self._wakes, allowed = self._wakes.woken()
+        return allowed
 
     def _queue(self, target: ListName, data: JsonObject) -> None:
         record = self._session.log.fold.inbox.append(target, data)

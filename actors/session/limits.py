@@ -64,6 +64,12 @@ class Limits:
     """How long a model stream may be silent (L-24)."""
     close_grace_s: float = _limit(10.0)
     """How long the end of a turn may take to be written when everything else has been cancelled."""
+    running: int = _count(10_000)
+    """Turns that run at once in the engine; the others wait their turn, first come first served (L-76)."""
+    background_wakes: int = _count(3)
+    """Turns in a row that something else than a person may start; further results wait (L-70)."""
+    idle_s: float = _limit(600.0)
+    """How long a live session may have nothing to do before it is put to rest."""
     depth: int = _count(4)
     """Sessions on the way from the root of a tree to its deepest child, both included."""
     children: int = _count(8)

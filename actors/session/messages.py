@@ -59,6 +59,8 @@ class Prompt:
     message_id: str | None = None
     when: When = "now"
     source: str = "user"
+    background: bool = False
+    """Nobody is waiting at the other end: it may start only so many turns in a row (L-70)."""
 
 
 @attrs.frozen

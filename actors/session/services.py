@@ -32,4 +32,5 @@ class Services:
     grants: Grants
     """Approvals that were remembered with ``always``."""
     prepared: PreparedLogs
+    run_slots: trio.CapacityLimiter
     compaction_slots: trio.CapacityLimiter

@@ -182,6 +182,16 @@ class Stage:
             return desk.session.log.events(start, stop)
         return await self.services.store.read(session_id, start, stop)
 
+    async def rest_idle(self) -> None:
+        """Put sessions to rest that have had nothing to do for a while."""
+        idle_s = self.services.limits.idle_s
+        while True:
+            await trio.sleep(idle_s / 2)
+            since_s = trio.current_time() - idle_s
+            for desk in list(self._desks.values()):
+                if desk.touched_s < since_s and desk.idle:
+                    desk.rest()
+
     def _sweep(self) -> None:
         """Drop the hubs that nobody reads and no live session feeds."""
         if len(self._hubs) < IDLE_HUBS + 2 * len(self._desks):
@@ -202,13 +212,18 @@ async def open_stage(
     """
     stage = Stage(services)
     limits = services.limits
-    async with open_supervisor(
-        stage.start,
-        capacity=limits.mailbox,
-        max_active=limits.max_active,
-        drain_s=drain_s,
-        report=report,
-    ) as actors:
+    async with (
+        trio.open_nursery() as sweeping,
+        open_supervisor(
+            stage.start,
+            capacity=limits.mailbox,
+            max_active=limits.max_active,
+            drain_s=drain_s,
+            report=report,
+        ) as actors,
+    ):
         stage.open_with(actors)
+        sweeping.start_soon(stage.rest_idle)
         yield stage
+        sweeping.cancel_scope.cancel()
     stage.close_feeds(None)

@@ -76,7 +76,8 @@ class TurnRun:
         end = ending(None, cause="disposed")
         try:
             with self._scope:
-                end = await self._steps()
+                async with self._session.services.run_slots:
+                    end = await self._steps()
             if self._scope.cancelled_caught:
                 end = ending(None, cause=self._cause)
         except Exception as crash:

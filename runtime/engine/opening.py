@@ -90,6 +90,7 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
             limits=bounds,
             grants=Grants(),
             prepared=PreparedLogs(),
+            run_slots=trio.CapacityLimiter(bounds.running),
             compaction_slots=trio.CapacityLimiter(bounds.compactions),
         )
         body_error: BaseException | None = None

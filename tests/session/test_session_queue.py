@@ -5,10 +5,11 @@ import trio
 from promises import keeps_its_promises, of, words
 
 from actors.errors.session import InputTakenError, InputUnknownError, QueueFullError
+from actors.session.messages import Prompt
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools, Hang, Say
 from actors.testing.tools import SleepingTool
-from runtime import open_engine
+from runtime import Limits, open_engine
 from runtime.stores.memory import MemoryStore
 
 
@@ -132,3 +133,64 @@ async def test_cancelling_a_run_that_still_waits_withdraws_it(autojump_clock):
         assert (await session.queue.list()).next_turn == ()
         events = await keeps_its_promises(engine, session)
     assert words(events).count("user/message") == 1
+
+
+async def test_background_input_starts_three_turns_in_a_row_and_then_waits_for_a_person(
+    autojump_clock,
+):
+    model = ScriptedModel(lambda _request: Say("ok"))
+    async with open_engine(model=model) as engine:
+        session = await engine.create()
+        for number in range(5):
+            await session.send(Prompt(str(number), source="schedule", background=True))
+            await trio.sleep(1)
+        assert len((await session.queue.list()).next_turn) == 2
+        await session.run("a person")
+        await trio.sleep(1)
+        assert (await session.queue.list()).next_turn == ()
+        events = await keeps_its_promises(engine, session)
+    assert [d["content"] for d in of(events, "user/message")] == [
+        "0", "1", "2", "3", "4", "a person",
+    ]  # fmt: skip
+
+
+async def test_turns_over_the_run_slots_wait_and_can_be_interrupted(autojump_clock):
+    model = ScriptedModel(lambda _request: Say("ok", delay_s=10))
+    async with open_engine(model=model, limits=Limits(running=2)) as engine:
+        sessions = [await engine.create() for _ in range(5)]
+        turns = [await session.prompt("go") for session in sessions]
+        await trio.sleep(1)
+        assert len(model.requests) == 2
+        await sessions[4].interrupt().settled()
+        assert (await turns[4].result()).reason == "aborted"
+        results = [await turn.result() for turn in turns[:4]]
+        for session in sessions:
+            await keeps_its_promises(engine, session)
+    assert all(result.completed for result in results)
+    assert len(model.requests) == 4
+
+
+async def test_an_idle_session_is_put_to_rest_and_comes_back(autojump_clock):
+    model = ScriptedModel(lambda _request: Say("ok"))
+    async with open_engine(model=model, limits=Limits(idle_s=60)) as engine:
+        session = await engine.create()
+        await session.run("a")
+        assert engine.active == 1
+        await trio.sleep(200)
+        assert engine.active == 0
+        await session.run("b")
+        events = await keeps_its_promises(engine, session)
+    assert len(of(events, "user/message")) == 2
+
+
+async def test_above_max_active_sessions_rest_and_no_caller_sees_a_difference(autojump_clock):
+    model = ScriptedModel(lambda _request: Say("ok"))
+    async with open_engine(model=model, limits=Limits(max_active=3)) as engine:
+        sessions = [await engine.create() for _ in range(20)]
+        for _ in range(3):
+            for session in sessions:
+                assert (await session.run("go")).text == "ok"
+        await trio.sleep(1)
+        assert engine.active <= 3
+        for session in sessions:
+            assert len(of(await keeps_its_promises(engine, session), "turn/end")) == 3
