@@ -1,1 +1,1 @@
-"""TODO"""
+"""Models: what answers requests. Each implements :mod:`actors.ports.model`."""

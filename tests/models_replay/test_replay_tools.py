@@ -10,7 +10,7 @@ from runtime.formats.reading import read_log
 from runtime.models.replay_reading import record
 from runtime.models.replay_tools import effect_of, replay_tools
 from tests.formats.dsh_samples import SAMPLES
-from tests.models_replay.test_replay_model import RECORDING, TWO_TURNS
+from tests.models_replay.test_replay_model import RECORDING, TWO_TURNS, native
 
 
 def context(**changes: Any) -> ToolContext:
@@ -90,3 +90,19 @@ async def test_a_tool_takes_the_time_it_took(autojump_clock: Any) -> None:
 )
 def test_an_unknown_tool_is_not_taken_for_a_harmless_one(name: str, effect: str) -> None:
     assert effect_of(name) == effect
+
+
+async def test_an_id_that_is_used_again_in_a_turn_names_two_calls() -> None:
+    again = native(
+        ("user/message", {"content": "twice"}),
+        ("assistant/message", {"content": []}),
+        ("tool/call", {"toolCallId": "c1", "name": "read", "arguments": "1"}),
+        ("tool/result", {"toolCallId": "c1", "content": "first"}),
+        ("assistant/message", {"content": []}),
+        ("tool/call", {"toolCallId": "c1", "name": "read", "arguments": "2"}),
+        ("tool/result", {"toolCallId": "c1", "content": "second"}),
+        ("tool/result", {"toolCallId": "c1", "content": "nobody asked"}),
+    )
+    (read,) = replay_tools(record("again", again))
+    assert (await read.call(1, context())).content == "first"
+    assert (await read.call(2, context(step=2))).content == "second"
