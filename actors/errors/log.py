@@ -32,7 +32,7 @@ class EventDataError(UsageError):
         self.path, self.why = path, why
 
     def __str__(self) -> str:
-        return f"{self.path} is not JSON: {self.why}"
+        return f"{self.path} cannot be logged: {self.why}"
 
 
 class OverBudgetError(UsageError):

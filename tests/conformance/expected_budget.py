@@ -9,6 +9,8 @@ from typing import Any
 IMAGE_MARKER = "[image-blob-dropped: durable budget]"
 ROOM_FOR_A_MARKER = 38
 CONTENT_BYTES = 61440
+ERROR_TEXT_BYTES = 2048
+TOTAL_BYTES = 2 * CONTENT_BYTES
 
 
 def size_of_text(text: str) -> int:
@@ -19,7 +21,9 @@ def size_of_text(text: str) -> int:
 def size_of_block(block: dict[str, Any]) -> int:
     if block["type"] == "image":
         return len(block["data"])
-    return size_of_text(block[block["type"]])
+    if block["type"] in ("text", "thinking"):
+        return size_of_text(block[block["type"]])
+    return json_size(block)
 
 
 def marker(text: str, kept: str = "") -> str:
@@ -71,11 +75,33 @@ def walk(blocks: list[dict[str, Any]], left: int, held: int) -> list[dict[str, A
     return kept if marked else [*kept, {"type": "text", "text": marker(lost)}]
 
 
-def cut_data(data: Any) -> dict[str, Any]:
-    """What becomes of data that is no message: whole up to 60 KiB of JSON, else a marker object."""
+def cut_legs(word: str, data: Any) -> Any:
+    """Cut the legs of a message as the reference does."""
+    if not isinstance(data, dict):
+        return data
+    legs = {"tool/call": ("arguments",), "assistant/message": ("content", "errorMessage")}
+    cut = dict(data)
+    for leg in legs.get(word, ("content",)):
+        limit = ERROR_TEXT_BYTES if leg == "errorMessage" else CONTENT_BYTES
+        if isinstance(cut.get(leg), str) and size_of_text(cut[leg]) > limit:
+            cut[leg] = cut_text(cut[leg], limit)
+        elif isinstance(cut.get(leg), list) and sum(map(size_of_block, cut[leg])) > limit:
+            cut[leg] = cut_blocks(cut[leg], limit)
+    return cut
+
+
+def json_size(value: Any) -> int:
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def cut_data(data: Any, limit: int = CONTENT_BYTES) -> dict[str, Any]:
+    """What becomes of data over ``limit``: a text is cut, a mapping or list becomes a marker object."""
+    size = json_size(data)
+    if isinstance(data, str):
+        return {"data": cut_text(data, limit), "truncated": True, "dataKind": "string"}
+    if size <= limit:
+        kind = "array" if isinstance(data, list) else "object"
+        return {"data": data, "truncated": False, "dataKind": kind}
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    size = len(text.encode())
-    if size <= CONTENT_BYTES:
-        return {"data": data, "truncated": False, "dataKind": "object"}
-    cut = {"truncated": {"jsonBytes": size, "start": cut_text(text, 2048)}}
+    cut = {"truncated": {"jsonBytes": size, "start": cut_text(text, ERROR_TEXT_BYTES)}}
     return {"data": cut, "truncated": True, "dataKind": "object"}

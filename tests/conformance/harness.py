@@ -89,12 +89,11 @@ def run_vector(
     if adapter is None:
         return Outcome(vector.id, vector.op, "unsupported", NO_ADAPTER)
     try:
-        answer = given(adapter, vector)
+        return judge(vector, given(adapter, vector), overrules)
     except Unsupported as unsupported:
         return Outcome(vector.id, vector.op, "unsupported", str(unsupported))
     except Exception as error:  # noqa: BLE001 - a fault of one vector is its result, the others still run
         return Outcome(vector.id, vector.op, "failed", detail=f"{type(error).__name__}: {error}")
-    return judge(vector, answer, overrules)
 
 
 def judge(vector: Vector, answer: Answer, overrules: Sequence[Overrule]) -> Outcome:

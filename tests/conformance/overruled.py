@@ -4,6 +4,7 @@ Each entry looks at what a vector holds and computes the answer that the rule as
 with that one. The first entry that applies counts.
 """
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.conformance.answers import Failure, Output, Overrule, Vector
@@ -11,22 +12,26 @@ from tests.conformance.expected_budget import (
     CONTENT_BYTES,
     IMAGE_MARKER,
     ROOM_FOR_A_MARKER,
+    TOTAL_BYTES,
     cut_blocks,
     cut_data,
+    cut_legs,
+    json_size,
     size_of_block,
 )
+from tests.conformance.expected_json import mended, refusal
 from tests.conformance.overruled_fold import FOLD_OVERRULED
 from tests.conformance.overruled_rules import RULES_OVERRULED
-from tests.conformance.values import holds_anywhere
 
-MAX_DEPTH = 200
 LEGGED_WORDS = {"user/message", "assistant/message", "tool/result", "tool/call"}
 
 
 def _blocks_cut_wrongly(vector: Vector) -> bool:
     """The reference went over the budget, lost what stood behind an image, or left no marker."""
     blocks, limit = vector.input["content"], vector.input.get("budget", CONTENT_BYTES)
-    if not isinstance(blocks, list) or sum(map(size_of_block, blocks)) <= limit:
+    if "output" not in vector.raw or not isinstance(blocks, list):
+        return False
+    if sum(map(size_of_block, blocks)) <= limit:
         return False
     kept = vector.raw["output"]["content"]
     marked = any("…[truncated " in block.get(block["type"], "") for block in kept)
@@ -40,20 +45,46 @@ def _blocks_cut_rightly(vector: Vector) -> Output:
 
 
 def _became_text(vector: Vector) -> bool:
-    kind = vector.raw["output"]["dataKind"]
+    kind = vector.raw.get("output", {}).get("dataKind")
     data = vector.input["data"]
-    return vector.input["type"] not in LEGGED_WORDS and isinstance(data, dict) and kind == "string"
+    composed = isinstance(data, dict | list)
+    return vector.input["type"] not in LEGGED_WORDS and composed and kind == "string"
 
 
-def _too_deep(vector: Vector) -> bool:
-    return holds_anywhere(vector.input["value"], lambda _, depth: depth > MAX_DEPTH)
+def _over_the_total(vector: Vector) -> bool:
+    kept = cut_legs(vector.input["type"], vector.input["data"])
+    messages = vector.input["type"] in LEGGED_WORDS or isinstance(kept, str)
+    return messages and isinstance(kept, dict | list | str) and json_size(kept) > TOTAL_BYTES
 
 
-def _half_a_pair(vector: Vector) -> bool:
-    return holds_anywhere(
-        vector.input["value"],
-        lambda value, _: isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value),
-    )
+def _cut_to_the_total(vector: Vector) -> Output:
+    kept = cut_legs(vector.input["type"], vector.input["data"])
+    return Output(cut_data(kept, TOTAL_BYTES))
+
+
+def _refused_by(rule: str) -> Callable[[Vector], bool]:
+    def applies(vector: Vector) -> bool:
+        found = "output" in vector.raw and refusal(vector.input["value"])
+        return bool(found) and found[0] == rule
+
+    return applies
+
+
+def _refusal(vector: Vector) -> Failure:
+    found = refusal(vector.input["value"])
+    return Failure("SESSION_EVENT_DATA_INVALID", path=found[1] if found else None)
+
+
+def _refusals() -> Iterator[Overrule]:
+    for rule in ("K-36 depth", "K-36 surrogate", "K-2 negative zero", "D-15 large integer"):
+        applies = _refused_by(rule)
+        yield Overrule(rule, {"json_value"}, applies, lambda _: Output({"ok": False}))
+        yield Overrule(rule, {"snapshotJson"}, applies, _refusal)
+
+
+def _has_half_a_pair(vector: Vector) -> bool:
+    output = vector.raw.get("output")
+    return output is not None and mended(output) != output
 
 
 ADDED_WORDS: tuple[tuple[str, str], ...] = (
@@ -102,8 +133,14 @@ def _result_names_no_call(vector: Vector) -> bool:
 OVERRULED: tuple[Overrule, ...] = (
     Overrule("S-50", {"truncateContent"}, _blocks_cut_wrongly, _blocks_cut_rightly),
     Overrule("S-52a", {"applyBudget"}, _became_text, lambda v: Output(cut_data(v.input["data"]))),
-    Overrule("K-36 depth", {"json_value"}, _too_deep, lambda _: Output({"ok": False})),
-    Overrule("K-36 surrogate", {"json_value"}, _half_a_pair, lambda _: Output({"ok": False})),
+    Overrule("S-52a", {"applyBudget"}, _over_the_total, _cut_to_the_total),
+    *_refusals(),
+    Overrule(
+        "K-36 surrogate",
+        {"parseImport"},
+        _has_half_a_pair,
+        lambda v: Output(mended(v.raw["output"])),
+    ),
     Overrule(
         "S-57",
         {"parseEventSource"},

@@ -55,9 +55,9 @@ def _described(value: dict[str, Any]) -> Any:
     if value.keys() == {"$cat"}:
         return "".join(build(part) for part in value["$cat"])
     if value.keys() == {"$js"}:
-        return SESSION_KINDS[value["$js"]]()
+        return SESSION_KINDS.get(value["$js"], lambda: Inexpressible(value["$js"]))()
     if isinstance(value.get("$"), str):
-        return SURFACE_KINDS[value["$"]](value)
+        return SURFACE_KINDS.get(value["$"], lambda _: Inexpressible(value["$"]))(value)
     return None
 
 
