@@ -12,8 +12,13 @@ import attrs
 import actors.errors.base
 from actors.errors import GreenroomError
 from actors.session.limits import Limits
+from runtime.engine.engine import Engine
+from runtime.engine.session import Session
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
+
+NOT_SHOWN = {"send", "result"}
+"""The two ways below the verbs; their docstrings say it all."""
 
 
 def test_the_program_runs_as_pasted_and_does_what_it_says(tmp_path: Path) -> None:
@@ -40,6 +45,18 @@ def test_the_program_runs_as_pasted_and_does_what_it_says(tmp_path: Path) -> Non
         "It is 5.",
         "aborted",
     ]
+
+
+def test_the_table_of_calls_names_what_an_embedder_can_call() -> None:
+    rows = re.findall(r"^\| (`.*`) \| ", README.partition("\n## Reliability")[0], re.MULTILINE)
+    named = re.findall(r"(engine|session)\.(\w+)", " ".join(rows))
+    owners = {"engine": Engine, "session": Session}
+
+    assert len(named) >= 20
+    assert [name for owner, name in named if not hasattr(owners[owner], name)] == []
+    assert sorted(name for owner, name in named if owner == "session") == sorted(
+        name for name in vars(Session) if not name.startswith("_") and name not in NOT_SHOWN
+    )
 
 
 def test_the_table_of_limits_names_every_limit_with_its_default() -> None:
