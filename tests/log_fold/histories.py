@@ -19,6 +19,7 @@ moves = st.one_of(
     st.tuples(st.just("results"), texts, st.integers(1, 3)),
     st.tuples(st.just("end")),
     st.tuples(st.just("turn"), texts, st.integers(0, 2)),
+    st.tuples(st.just("work"), texts, st.integers(1, 3), st.integers(0, 2)),
     st.tuples(st.just("gate"), st.sampled_from(["allow", "block", "mutate"])),
     st.tuples(st.just("hide"), numbers, numbers),
     st.tuples(st.just("hide turns"), numbers, numbers),
@@ -36,7 +37,8 @@ moves = st.one_of(
     st.tuples(st.just("redact"), st.lists(numbers, max_size=2)),
     st.tuples(st.just("header"), texts),
 )
-plays = st.lists(moves, max_size=30)
+openings = st.lists(st.tuples(st.just("turn"), texts, st.integers(0, 2)), max_size=4)
+plays = st.builds(list.__add__, openings, st.lists(moves, max_size=25))
 
 
 def redact(event, context):
@@ -121,11 +123,23 @@ class Player:
         user, reply = self._user(text, len(self.log)), Draft("assistant/message", {"content": text})
         return [*user, *self._start(), reply, *made, *results, *self._end()]
 
+    def _work(self, text, calls, answered):
+        """Let the open turn, or a new one, make calls and answer some of them."""
+        start = [] if self.log.fold.open_turn else self._start()
+        made = [self._call() for _ in range(calls)]
+        results = [
+            Draft("tool/result", {"toolCallId": call.data["toolCallId"], "content": text})
+            for call in made[:answered]
+        ]
+        return [*start, Draft("assistant/message", {"content": text}), *made, *results]
+
     def _gate(self, decision):
         name = next(iter(self.log.fold.open_calls), "none")
         return [Draft("gate/decision", {"toolCallId": name, "decision": decision})]
 
-    def _hide(self, start, end):
+    def _hide(self, first, last):
+        length = max(len(self.log), 1)
+        start, end = sorted((first % length, last % length))
         return [Draft("compaction/surface", {}, Hide(start, end))]
 
     def _hide_turns(self, first, last):
@@ -134,17 +148,23 @@ class Player:
         if not starts or not ends:
             return []
         start, end = starts[first % len(starts)], ends[last % len(ends)]
-        return self._hide(max(start - (first % 2), 0), end)
+        return [Draft("compaction/surface", {}, Hide(max(start - first % 2, 0), end))]
 
     def _retry(self, number):
-        replies = self.log.events_of_type("assistant/message")
-        if not replies:
-            return []
-        start = replies[number % len(replies)].seq
-        return [Draft("llm/retry", {"phase": "scheduled"}, Hide(start, len(self.log) - 1))]
+        """Fail a turn and hide it; three of four times something about it is wrong."""
+        length = len(self.log)
+        reply = Draft("assistant/message", {"content": "", "stopReason": "error"})
+        start = length + 2 - (number % 4 == 1)
+        phase = "exhausted" if number % 4 == 2 else "scheduled"
+        hide = Hide(start, length + 3 - (number % 4 == 3))
+        failed = [*self._user("f", number), *self._start(), reply, *self._end()]
+        return [*failed, Draft("llm/retry", {"phase": phase}, hide)]
 
     def _replace(self, first, last, is_system):
-        start, end = self._node(first), self._node(last)
+        nodes = self.log.fold.nodes or (0,)
+        ends = first % len(nodes), last % len(nodes)
+        low, high = ends if first % 5 == 0 else sorted(ends)
+        start, end = nodes[low], nodes[high]
         word = "system/message" if is_system else "user/message"
         covered = self.log.fold.between(start, end)
         return [Draft(word, {"content": "summary"}, Replace(start, end), covered or (0,))]
