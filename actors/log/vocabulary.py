@@ -9,10 +9,12 @@ from typing import Final, TypeAlias
 
 from actors.errors.log import (
     CoreTypeForbiddenError,
+    EventDataError,
     EventTypeConflictError,
     UnknownEventTypeError,
     VocabularySealedError,
 )
+from actors.log.codec import text_fault
 from actors.log.core_words import CORE_WORDS, SURFACE_WORDS, Category, Word
 
 Disposer: TypeAlias = Callable[[], None]
@@ -50,9 +52,13 @@ class Vocabulary:
             CoreTypeForbiddenError: it is one of the engine's own words.
             EventTypeConflictError: somebody registered it before; the first one keeps it.
             VocabularySealedError: this vocabulary is shared by everybody.
+            EventDataError: it is empty, or cannot be written.
         """
         if self._sealed:
             raise VocabularySealedError(word)
+        why = text_fault(word) if word else "an event type needs a name"
+        if why is not None:
+            raise EventDataError("type", why)
         if word in _CORE:
             raise CoreTypeForbiddenError(word)
         if word in self._words:

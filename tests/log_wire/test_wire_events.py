@@ -177,6 +177,12 @@ def test_core_words_and_the_shared_vocabulary_cannot_be_changed():
     assert not CORE.knows("my/word")
 
 
+@pytest.mark.parametrize("word", ["", "my/\ud800"])
+def test_a_word_that_cannot_be_written_is_not_registered(word):
+    with pytest.raises(EventDataError, match="type"):
+        Vocabulary().register(word, owner="me")
+
+
 def test_a_reader_brings_words_and_families_of_words():
     words = Vocabulary(known=["step/start", "hook/*", "turn/end"])
     assert words.knows("step/start")
