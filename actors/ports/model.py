@@ -27,13 +27,12 @@ class ToolSchema:
 
 @attrs.frozen(kw_only=True)
 class ModelRequest:
-    """One request. Everything that reaches the model is in ``messages``, ``tools`` and ``config`` and can be
-    rebuilt from the log (P1); the other fields say what it is for.
+    """One request.
 
-    ``messages`` begins with the system prompt when there is one; later system messages stand where they
-    were said.
-
-    ``purpose`` is ``turn`` for a step of a turn and ``summary`` for a compaction.
+    Everything that reaches the model is in ``messages``, ``tools`` and ``config`` and can be rebuilt from the
+    log (P1); the other fields say what it is for. ``messages`` begins with the system prompt when there is
+    one; later system messages stand where they were said. ``purpose`` is ``turn`` for a step of a turn and
+    ``summary`` for a compaction.
     """
 
     session_id: str

@@ -1,7 +1,7 @@
 """Tools: what a model may ask for."""
 
 from collections.abc import Awaitable, Callable
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import attrs
 import trio
@@ -46,6 +46,18 @@ class ToolContext:
     """Show live progress; after the call settled it does nothing (L-37)."""
     ask: Callable[[str], Awaitable[bool]]
     """Put a question to whoever watches; False when it is refused, withdrawn or nobody can answer (P6)."""
+
+
+@runtime_checkable
+class Reconciling(Protocol):
+    """A tool that can say later what became of a call (K-13)."""
+
+    async def reconcile(self, idempotency_key: str) -> "ToolOutput | None":
+        """Return what the call with this key gave, or None when that cannot be known.
+
+        Asked after a crash, before the outcome is logged as unknown; at most 30 s are waited for it.
+        """
+        ...
 
 
 class Tool(Protocol):

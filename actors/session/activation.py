@@ -11,10 +11,10 @@ from actors.kernel.feed import FeedHub
 from actors.log.events import Draft, Event
 from actors.log.log import Log
 from actors.ports.store import SessionRecord
-from actors.session.drafts import decided_draft
 from actors.session.journal import Journal
 from actors.session.live import LiveItem
 from actors.session.office import Office
+from actors.session.repair import closing_repair, resuming_repair
 from actors.session.services import Services
 from actors.session.state import SessionState
 
@@ -28,7 +28,7 @@ async def activate(
     office: Office,
     hub_at: Callable[[SessionId, int], FeedHub[Event, LiveItem]],
 ) -> SessionState:
-    """Load the session and write its recovery, so that it has no open turn, call or ask.
+    """Load the session and write its repair: no open turn, call or ask is left, or only what will be resumed.
 
     Raises:
         SessionNotFoundError: there is no such session.
@@ -48,21 +48,19 @@ async def activate(
         clock=services.clock,
         hub=hub,
     )
-    closers = recovery_drafts(log)
-    if closers:
-        journal.post(*closers)
+    repairs = await _repair(log, row.record, services)
+    if repairs:
+        journal.post(*repairs)
         await journal.flush()
     path = await _path(row.record, services)
     return SessionState(row.record, path, journal, services, office, hub.push_live)
 
 
-def recovery_drafts(log: Log) -> list[Draft]:
-    """Return what closes the log; nothing when it is closed.
-
-    An open ask is withdrawn before its call gets its result: no answer is no (P6).
-    """
-    withdrawn = [decided_draft(ask_id, "cancel", "recovery") for ask_id in log.fold.open_asks]
-    return [*withdrawn, *log.closers()]
+async def _repair(log: Log, record: SessionRecord, services: Services) -> list[Draft]:
+    agent = services.agents.find(record.agent)
+    if services.recovery == "resume" and agent is not None and agent.model is not None:
+        return await resuming_repair(record.id, log, agent)
+    return await closing_repair(record.id, log, agent)
 
 
 async def _path(record: SessionRecord, services: Services) -> tuple[SessionId, ...]:

@@ -42,6 +42,10 @@ class AgentBook:
     def __init__(self, agents: Sequence[Agent]) -> None:
         self._agents = {agent.name: agent for agent in agents}
 
+    def find(self, name: str) -> Agent | None:
+        """Return the agent of that name, None when the engine does not have it."""
+        return self._agents.get(name)
+
     def get(self, name: str) -> Agent:
         """Return the agent of that name.
 

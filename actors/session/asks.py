@@ -119,8 +119,8 @@ class AskTable:
         asks = (entry.ask for entry in self._open.values())
         return tuple(ask for ask in asks if tree is None or tree in ask.path)
 
-    def put(self, ask: Ask) -> OpenAsk:
-        """Show an ask to its watchers. Without any it is settled as unavailable at once (K-18)."""
+    def put(self, ask: Ask, *, waits: bool = False) -> OpenAsk:
+        """Show an ask to its watchers. Without any it is unavailable at once, unless it ``waits`` (K-18)."""
         self.raised += 1
         deadline_s = self._deadline_s
         expires_s = trio.current_time() + deadline_s if deadline_s is not None else float("inf")
@@ -129,7 +129,7 @@ class AskTable:
         entry.watches.update(watches)
         for watch in watches:
             watch.show(ask)
-        if not watches:
+        if not watches and not waits:
             entry.settle(NOBODY)
         return entry
 

@@ -73,6 +73,7 @@ class Desk:
     def begin(self) -> None:
         """The session has its tasks: go on with what an earlier life left to do."""
         self._family.begin()
+        self._inputs.begin()
 
     @property
     def idle(self) -> bool:

@@ -4,6 +4,7 @@
 answer never lets it run (P6).
 """
 
+import attrs
 import trio
 
 from actors.json import JsonObject, JsonValue
@@ -80,6 +81,10 @@ class Gate:
         policy = self._session.agent.policy
         settled = beforehand(policy.asks, self._session.services.grants, target, policy.mode)
         ask = self._question(call, target, f"{call.name} {call.arguments}"[:SUMMARY_CHARS])
+        open_before = self._session.log.fold.open_asks.values()
+        same = next((a.ask_id for a in open_before if a.tool_call_id == call.id), None)
+        if same is not None:
+            return await put_ask(self._session, attrs.evolve(ask, id=same), again=True)
         if settled is None:
             return await put_ask(self._session, ask)
         if settled.audited:
@@ -129,10 +134,11 @@ class Gate:
         )
 
 
-async def put_ask(session: SessionState, ask: Ask) -> Outcome:
+async def put_ask(session: SessionState, ask: Ask, *, again: bool = False) -> Outcome:
     """Write the question, wait for its settlement, write the decision, and say what it means.
 
-    Whoever answered is told after the decision is durable (P4).
+    Whoever answered is told after the decision is durable (P4). ``again`` puts an ask that a crash left
+    open: it is logged already, and waits for a watcher (K-18).
 
     Cancellation:
         Withdraws the ask; the end of the turn writes its decision.
@@ -146,8 +152,9 @@ async def put_ask(session: SessionState, ask: Ask) -> Outcome:
         "summary": ask.summary,
         "path": list(ask.path),
     }
-    await session.journal.commit(Draft("approval/asked", asked))
-    entry = session.services.asks.put(ask)
+    if not again:
+        await session.journal.commit(Draft("approval/asked", asked))
+    entry = session.services.asks.put(ask, waits=again)
     try:
         settlement = await entry.wait()
         decided = outcome(settlement)

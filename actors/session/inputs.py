@@ -37,6 +37,7 @@ from actors.session.messages import (
 )
 from actors.session.prompt_admission import admission_drafts
 from actors.session.queueing import queue_drafts
+from actors.session.repair import pick_up
 from actors.session.results import turn_result
 from actors.session.state import SessionState
 from actors.session.turn import TurnRun
@@ -57,6 +58,16 @@ class Inputs:
     def running(self) -> bool:
         """Whether a turn is open or about to start."""
         return self._turn is not None
+
+    def begin(self) -> None:
+        """Go on with the turn that a crash cut off, when the repair left it open."""
+        picked_up = pick_up(self._session.log)
+        if picked_up is not None:
+            self._turn = TurnRun(
+                self._session, picked_up.turn, picked_up.first_seq, picked_up=picked_up
+            )
+            self._spawned = False
+            self.flushed()
 
     @property
     def awaited(self) -> bool:

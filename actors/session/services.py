@@ -1,7 +1,7 @@
 """What a session needs of the engine around it."""
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import attrs
 import trio
@@ -29,6 +29,8 @@ class Services:
     agents: AgentBook
     asks: AskTable
     limits: Limits
+    recovery: Literal["close", "resume"]
+    """What is done about a turn that a crash cut off."""
     grants: Grants
     """Approvals that were remembered with ``always``."""
     prepared: PreparedLogs

@@ -20,6 +20,7 @@ from actors.session.call import CallSpec
 from actors.session.closing import closing_drafts
 from actors.session.drafts import foreign_draft
 from actors.session.entry import Entry
+from actors.session.repair import PickUp
 from actors.session.state import SessionState
 from actors.session.stream import Stream
 
@@ -31,9 +32,16 @@ class TurnRun:
     the signal and their grace. The end is written under a bounded shield.
     """
 
-    def __init__(self, session: SessionState, number: int, first_seq: int) -> None:
+    def __init__(
+        self,
+        session: SessionState,
+        number: int,
+        first_seq: int,
+        picked_up: PickUp | None = None,
+    ) -> None:
         self.number = number
         self.first_seq = first_seq
+        self._picked_up = picked_up
         self.done: Reply[Ending] = Reply()
         self._session = session
         self._scope = trio.CancelScope()
@@ -44,6 +52,7 @@ class TurnRun:
         self._entry = Entry(session, number)
         self._step = 0
         self._limit_hit = False
+        self._calls: tuple[CallSpec, ...] = ()
 
     @property
     def interrupted(self) -> bool:
@@ -96,6 +105,9 @@ class TurnRun:
 
     async def _steps(self) -> Ending:
         limit = self._session.services.limits.steps_per_turn
+        end = await self._pick_up(self._picked_up) if self._picked_up is not None else None
+        if end is not None:
+            return end
         while self._step < limit:
             self._step += 1
             await self._entry.commit()
@@ -103,7 +115,7 @@ class TurnRun:
             if isinstance(reply, Failed):
                 return ending("error", cause=self._cause, error=f"{reply.code}: {reply.message}")
             self._limit_hit = self._limit_hit or reply.stop_reason == "length"
-            goes_on = await self._follow(reply)
+            goes_on = await self._follow()
             self._session.between_steps()
             if not goes_on and not self._entry.waiting():
                 return ending(reply.stop_reason, cause=self._cause, limit_hit=self._limit_hit)
@@ -187,9 +199,18 @@ class TurnRun:
         made_by: JsonObject = {"provider": provider, "model": model}
         return foreign_draft("assistant/message", message | made_by | where)
 
-    async def _follow(self, reply: Assembled) -> bool:
-        """Run the calls of a reply; whether the turn goes on to another step."""
-        if not reply.calls:
+    async def _pick_up(self, picked_up: PickUp) -> Ending | None:
+        """Go on in the step that a crash cut off; None when a further step follows."""
+        self._step = picked_up.step
+        self._calls = picked_up.calls
+        goes_on = await self._follow() if picked_up.calls else picked_up.stop_reason is None
+        if self._cause is None and (goes_on or self._entry.waiting()):
+            return None
+        return ending(picked_up.stop_reason, cause=self._cause)
+
+    async def _follow(self) -> bool:
+        """Run the calls of the reply; whether the turn goes on to another step."""
+        if not self._calls:
             return False
         self._batch = Batch(self._session, self._calls)
         try:

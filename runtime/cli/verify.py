@@ -9,7 +9,7 @@ from actors.ids import SessionId
 from actors.log.events import Event
 from actors.log.log import Log
 from actors.log.projection import Projection
-from actors.session.activation import recovery_drafts
+from actors.session.repair import recovery_drafts
 
 
 @attrs.frozen(kw_only=True)

@@ -1,11 +1,12 @@
 """The engine as the embedding program sees it."""
 
+from collections.abc import Sequence
 from typing import cast
 
 import attrs
 
 from actors.ids import AskId, SessionId, check_session_id
-from actors.ports.store import SessionRecord, SessionRow
+from actors.ports.store import SessionRecord, SessionRow, Unsettled
 from actors.session.asks import AskOutcome, AskWatch, ClientWord
 from actors.session.interruption import Interruption
 from actors.session.messages import StartChild
@@ -75,6 +76,10 @@ class Engine:
         rows = await self._stage.services.store.rows(after=after, limit=limit)
         full = len(rows) == limit and bool(rows)
         return Page(tuple(rows), rows[-1].record.id if full else None)
+
+    async def unsettled(self, *, limit: int = PAGE) -> Sequence[Unsettled]:
+        """Return turns and asks that are open in the store, without loading logs (K-19)."""
+        return await self._stage.services.store.unsettled(limit=limit)
 
     def asks(self, *, tree: SessionId | None = None) -> AskWatch:
         """Watch the asks of all sessions, or of the tree below one: ``async with engine.asks() as asks``.

@@ -4,6 +4,7 @@ import os
 import platform
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Literal
 
 import trio
 
@@ -21,6 +22,7 @@ from actors.session.services import Services
 from actors.session.stage import open_stage
 from runtime.engine.answering import OnAsk, Report, answer_asks
 from runtime.engine.engine import Engine
+from runtime.engine.resuming import resume_unsettled
 from runtime.stores.open import open_store
 from runtime.world import SystemClock, SystemIds
 
@@ -47,6 +49,7 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
     policy: Policy = ASK,
     on_ask: OnAsk | None = None,
     limits: Limits | None = None,
+    recovery: Literal["close", "resume"] = "close",
     clock: Clock | None = None,
     ids: IdSource | None = None,
     take_over: bool = False,
@@ -63,6 +66,9 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
         policy: what its calls are judged by.
         on_ask: called with each ask, in a task of its own; returns the answer, or None to leave it.
         limits: the bounds of the engine.
+        recovery: what is done about turns that a crash cut off: ``close`` ends them as interrupted when
+            their session is next used; ``resume`` goes on with them at once, from the last committed step,
+            and puts an ask whose call had not started again, under the same id.
         clock: the time of day.
         ids: where ids and chance come from.
         take_over: take the store from a live owner, which can then write no more.
@@ -88,6 +94,7 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
             agents=AgentBook([default, *agents]),
             asks=AskTable(grace_s=bounds.ask_grace_s, deadline_s=bounds.ask_deadline_s),
             limits=bounds,
+            recovery=recovery,
             grants=Grants(),
             prepared=PreparedLogs(),
             run_slots=trio.CapacityLimiter(bounds.running),
@@ -123,6 +130,8 @@ async def _running(
     ):
         if on_ask is not None:
             await watchers.start(answer_asks, services.asks, on_ask, report)
+        if services.recovery == "resume":
+            watchers.start_soon(resume_unsettled, stage, report)
         yield Engine(stage)
         watchers.cancel_scope.cancel()
 
