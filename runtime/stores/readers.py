@@ -6,7 +6,7 @@ import apsw
 import trio
 
 from actors.errors import GreenroomError
-from actors.errors.store import StoreCorruptError
+from actors.errors.store import SessionNotFoundError, StoreCorruptError
 from runtime.stores.faults import DAMAGED, unavailable
 from runtime.stores.handover import Handover
 from runtime.stores.reading import Read
@@ -27,13 +27,12 @@ class Reader:
             self._db.execute("BEGIN")
             for read in group:
                 self._serve(read)
-            self._db.execute("COMMIT")
         except apsw.Error as error:
             for read in group:
                 read.refuse(unavailable(self._name, error))
         finally:
             if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
+                self._db.execute("ROLLBACK")  # COMMIT would report a damaged page once more
 
     def close(self) -> None:
         """Close the connection."""
@@ -44,7 +43,9 @@ class Reader:
             read.answer(read.run(self._db))
         except GreenroomError as refusal:
             read.refuse(refusal)
-        except (*DAMAGED, UnicodeError) as error:
+        except UnicodeEncodeError:
+            read.refuse(SessionNotFoundError(read.session_id))
+        except (*DAMAGED, UnicodeDecodeError) as error:
             read.refuse(StoreCorruptError(read.session_id, str(error)))
 
 

@@ -68,7 +68,7 @@ class ReadEvents(Read):
         stop = length if self.stop is None else min(self.stop, length)
         resume = min(stop, self.start + self.limit)
         events: list[Event] = []
-        for segment in _segments(db, Segment(key, self.start, resume), source, cut):
+        for segment in self._segments(db, Segment(key, self.start, resume), source, cut):
             events += self.fetch(db, segment)
         return Chunk(events, resume, stop)
 
@@ -78,6 +78,29 @@ class ReadEvents(Read):
         if len(rows) != segment.stop - segment.start:
             raise StoreCorruptError(self.session_id, f"event {_hole(db, segment)} is missing")
         return to_events(self.session_id, segment.start, rows)
+
+    def _segments(
+        self, db: apsw.Connection, whole: Segment, source: int | None, cut: int
+    ) -> list[Segment]:
+        """Split a range of the session by who holds the rows, oldest first; a loop, for any depth."""
+        key, start, stop = whole
+        segments: list[Segment] = []
+        while start < stop:
+            if stop > cut:
+                segments.append(Segment(key, max(start, cut), stop))
+                stop = cut
+            elif source is None or (above := _ancestor(db, source, key)) is None:
+                self.miss(stop - 1)
+                break
+            else:
+                key = source
+                source, cut = above
+        segments.reverse()
+        return segments
+
+    def miss(self, seq: int) -> None:
+        """Say that no session of the lineage holds ``seq``."""
+        raise StoreCorruptError(self.session_id, f"nothing holds event {seq}")
 
 
 class SalvageEvents(ReadEvents):
@@ -93,6 +116,9 @@ class SalvageEvents(ReadEvents):
                 yield from to_events(self.session_id, seq, rows)
             except (StoreCorruptError, apsw.CorruptError, UnicodeError):
                 continue
+
+    def miss(self, seq: int) -> None:
+        """Go without."""
 
 
 def one(db: apsw.Connection, sql: str, session_id: str) -> tuple[Any, ...]:
@@ -111,25 +137,10 @@ def _rows(db: apsw.Connection, segment: Segment) -> list[LoadedRow]:
     return cast("list[LoadedRow]", db.execute(_RANGE, segment).fetchall())
 
 
-def _segments(db: apsw.Connection, whole: Segment, source: int | None, cut: int) -> list[Segment]:
-    """Split a range of a session by who holds the rows, oldest first; a loop, for any depth."""
-    key, start, stop = whole
-    segments: list[Segment] = []
-    while start < stop:
-        if stop > cut:
-            segments.append(Segment(key, max(start, cut), stop))
-            stop = cut
-        elif source is None:
-            break
-        else:
-            key = source
-            source, cut = _ancestor(db, key)
-    segments.reverse()
-    return segments
-
-
-def _ancestor(db: apsw.Connection, key: int) -> tuple[int | None, int]:
-    return cast("tuple[int | None, int]", db.execute(_ANCESTOR, (key,)).get)
+def _ancestor(db: apsw.Connection, source: int, fork: int) -> tuple[int | None, int] | None:
+    """Return where ``source`` itself was forked. A source is older than its forks, so no chain is a ring."""
+    row = db.execute(_ANCESTOR, (source,)).fetchone() if source < fork else None
+    return cast("tuple[int | None, int] | None", row)
 
 
 def _hole(db: apsw.Connection, segment: Segment) -> int:
