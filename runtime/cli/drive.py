@@ -20,6 +20,7 @@ from runtime.cli.acks import Acks
 from runtime.cli.plan import SessionPlan, approved
 from runtime.cli.tally import Tally
 from runtime.engine.engine import Engine
+from runtime.engine.feed import Feed
 from runtime.engine.session import Session
 from runtime.models.replay_recording import RecordedTurn, Recording
 
@@ -102,17 +103,21 @@ class Drive:
             session = await self.engine.create(id=session_id)
             self.cast.give(session.id, plan.recording)
             self.tally.entered(session.id, "created")
-            async with self._watched(session, plan.interrupt_after):
+            async with self._watched(session, after=-1, interrupt_after=plan.interrupt_after):
                 await self._play(session, plan)
         except* GreenroomError as errors:
             self.tally.failed(session_id, errors)
 
     @asynccontextmanager
     async def _watched(
-        self, session: Session, interrupt_after: int | None = None
+        self, session: Session, *, after: int | None, interrupt_after: int | None = None
     ) -> AsyncIterator[None]:
-        async with trio.open_nursery() as watchers:
-            watchers.start_soon(self._watch, session, interrupt_after)
+        """Count what becomes durable behind ``after``, and interrupt after so many events."""
+        async with (
+            session.events(after=after, live=False) as feed,
+            trio.open_nursery() as watchers,
+        ):
+            watchers.start_soon(self._watch, session, feed, interrupt_after)
             yield
             watchers.cancel_scope.cancel()
         self.tally.entered(session.id, "done")
@@ -139,18 +144,26 @@ class Drive:
         child = await session.fork(id=f"{session.id}-fork")
         self.cast.give(child.id, plan.recording)
         self.tally.acts["forked"] += 1
-        async with self._watched(child):
+        async with self._watched(child, after=None):
             await _take_turn(child, self.cast.recordings[plan.recording].turns[0])
 
-    async def _watch(self, session: Session, interrupt_after: int | None) -> None:
-        """Count what becomes durable, and interrupt after so many events."""
-        async with session.events(after=-1, live=False) as feed:
-            async for event in feed:
-                assert isinstance(event, Event)
-                self.tally.saw(session.id, event)
-                await self.acks.tell(session.id, event.seq)
-                if event.seq + 1 == interrupt_after and session.interrupt(cause="user").found:
-                    self.tally.acts["interrupted"] += 1
+    async def _watch(self, session: Session, feed: Feed, interrupt_after: int | None) -> None:
+        async for event in feed:
+            assert isinstance(event, Event)
+            self.tally.saw(session.id, event)
+            await self.acks.tell(session.id, event.seq)
+            if (
+                interrupt_after is not None
+                and event.seq + 1 >= interrupt_after
+                and self._interrupt(session)
+            ):
+                interrupt_after = None
+
+    def _interrupt(self, session: Session) -> bool:
+        """Interrupt what runs; between two turns nothing does."""
+        found = session.interrupt(cause="user").found
+        self.tally.acts["interrupted"] += found
+        return found
 
 
 async def _take_turn(session: Session, turn: RecordedTurn) -> None:

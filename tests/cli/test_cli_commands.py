@@ -66,7 +66,7 @@ def test_a_drive_plays_every_session_disturbs_some_and_checks_all(driven: Path) 
     assert report["turns"] == sum(report["turns_by_reason"].values()) > 30
     assert report["acts"].keys() >= {"interrupted", "forked", "compacted"}
     assert report["forks"] == report["acts"]["forked"]
-    assert report["turns_by_reason"]["aborted"] == report["acts"]["interrupted"]
+    assert 0 < report["turns_by_reason"]["aborted"] <= report["acts"]["interrupted"]
     assert report["asks"] > 0
     assert 0 < report["commits"] < report["events"]
     assert report["checks"] == {"passed": 30 + report["forks"], "failed": []}
