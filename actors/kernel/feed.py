@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 import trio
 
 from actors.errors.actor import FeedCursorError, FeedDetachedError, KernelLimitError
+from actors.kernel.parking import WOKEN
 
 E = TypeVar("E")
 L = TypeVar("L")
@@ -82,10 +83,10 @@ class FeedHub(Generic[E, L]):
             reader.wake()
 
     def push_live(self, item: L) -> None:
-        """Show ``item`` to the readers that have read everything durable.
+        """Show ``item`` to the readers, behind the durable items that are there now.
 
-        When too many wait for a reader, neighbours are merged; what cannot be merged is dropped,
-        oldest first.
+        A reader that is behind gets it when it has read those. When too many wait for a reader,
+        neighbours are merged; what cannot be merged is dropped, oldest first.
         """
         if self.closed:
             return
@@ -146,7 +147,8 @@ class Subscription(Generic[E, L]):
         self._position = position
         self._page: Sequence[E] = ()
         self._page_start = position
-        self._live: deque[L] | None = deque() if live else None
+        self._live: deque[tuple[int, L]] | None = deque() if live else None
+        """Live items, each with the position of the durable item that it stands before."""
         self._task: trio.lowlevel.Task | None = None
         self.closed = False
 
@@ -169,9 +171,9 @@ class Subscription(Generic[E, L]):
         """
         while True:
             self._check()
-            if self._live:
+            if self._live and self._live[0][0] <= self._position:
                 await trio.lowlevel.checkpoint_if_cancelled()
-                return self._live.popleft()
+                return self._live.popleft()[1]
             if self._position < self._hub.end:
                 return await self._durable()
             if self._hub.closed:
@@ -253,22 +255,22 @@ class Subscription(Generic[E, L]):
         self._page, self._page_start = page, start
 
     def show(self, item: L) -> None:
-        """Take a live item when everything durable was received."""
-        if self._live is None or self._position != self._hub.end:
+        """Take a live item."""
+        if self._live is None:
             return
-        self._live.append(item)
+        self._live.append((self._hub.end, item))
         if len(self._live) > self._hub.live_limit:
             self._thin(self._live)
         self.wake()
 
-    def _thin(self, live: deque[L]) -> None:
+    def _thin(self, live: deque[tuple[int, L]]) -> None:
         """Merge neighbours in pairs: halving keeps the cost of a long stream away from its square."""
         merge, odd = self._hub.coalesce, len(live) % 2
         if merge is not None:
             for _ in range(len(live) // 2):
-                first, second = live.popleft(), live.popleft()
-                both = merge(first, second)
-                live.extend((first, second) if both is None else (both,))
+                (at, first), (behind, second) = live.popleft(), live.popleft()
+                both = merge(first, second) if at == behind else None
+                live.extend(((at, first), (behind, second)) if both is None else ((at, both),))
             if odd:  # the newest had no partner and was left in front
                 live.rotate(-1)
         while len(live) > self._hub.live_limit:
@@ -278,7 +280,7 @@ class Subscription(Generic[E, L]):
         """Let a task that waits here look again."""
         task, self._task = self._task, None
         if task is not None:
-            trio.lowlevel.reschedule(task)
+            trio.lowlevel.reschedule(task, WOKEN)
 
     async def _park(self) -> None:
         if self._task is not None:

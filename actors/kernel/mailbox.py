@@ -10,6 +10,7 @@ import trio
 from trio.lowlevel import Abort, Task, current_task, reschedule, wait_task_rescheduled
 
 from actors.errors.actor import KernelLimitError, MailboxClosedError
+from actors.kernel.parking import WOKEN
 
 T = TypeVar("T")
 
@@ -121,7 +122,7 @@ class Mailbox(Generic[T]):
         reader = self._reader
         if reader is not None:
             self._reader = None
-            reschedule(reader)
+            reschedule(reader, WOKEN)
 
     async def put(self, item: T) -> None:
         """Put ``item``, waiting for room; those who wait are served in the order they came.
@@ -185,14 +186,21 @@ class Mailbox(Generic[T]):
             self._yielded = self.taken
             if self._closed:
                 raise MailboxClosedError
-        return self.take_nowait()
+        if self._control or self._putters or len(self._work) > self._batch_limit:
+            return self.take_nowait()
+        batch, self._work = self._work, []  # nearly always: a short list, taken whole
+        self._nudged = False
+        self.taken += len(batch)
+        return batch
 
     def take_nowait(self) -> list[T]:
         """Return what is there, as :meth:`take`; empty when nothing is."""
-        if not self._control and len(self._work) <= self._batch_limit:
-            batch, self._work = self._work, []
-        else:
-            batch = self._split()
+        limit = self._batch_limit
+        batch = self._control[:limit]
+        del self._control[:limit]
+        room = limit - len(batch)
+        batch += self._work[:room]
+        del self._work[:room]
         if self._putters:
             self._refill()
         self._nudged = False
@@ -223,7 +231,7 @@ class Mailbox(Generic[T]):
         putters, self._putters = self._putters, None
         for task, putter in (putters or {}).items():
             putter.refused = True
-            reschedule(task)
+            reschedule(task, WOKEN)
         if self._reader is not None:
             self._wake()
         return left
@@ -231,28 +239,18 @@ class Mailbox(Generic[T]):
     def _wake(self) -> None:
         reader, self._reader = self._reader, None
         assert reader is not None
-        reschedule(reader)
+        reschedule(reader, WOKEN)
 
     def _abandon(self, _raise_cancel: object) -> Abort:
         self._reader = None
         return Abort.SUCCEEDED
-
-    def _split(self) -> list[T]:
-        """Cut a batch off the front: control, then as much work as there is room for."""
-        limit = self._batch_limit
-        batch = self._control[:limit]
-        del self._control[:limit]
-        room = limit - len(batch)
-        batch += self._work[:room]
-        del self._work[:room]
-        return batch
 
     def _refill(self) -> None:
         """Put the items of those who waited longest, as far as there is room, and let them go on."""
         while self._putters and len(self._work) < self._capacity:
             task, putter = self._putters.popitem(last=False)
             self._work.append(putter.item)
-            reschedule(task)
+            reschedule(task, WOKEN)
 
     async def _put_later(self, putter: _Putter[T]) -> None:
         task = current_task()

@@ -8,7 +8,7 @@ from trio.lowlevel import current_task, wait_task_rescheduled
 
 from actors.kernel.actor import Envelope
 from actors.kernel.entry import Entry
-from actors.kernel.reply import Reply
+from actors.kernel.reply import Failure, Reply
 
 M = TypeVar("M")
 
@@ -52,7 +52,8 @@ class Ref(Generic[M]):
         entry.unanswered.add(reply)
         reply.waiting = current_task()
         await wait_task_rescheduled(reply.abandon)
-        return reply.result()
+        outcome = reply.outcome
+        return reply.result() if isinstance(outcome, Failure) else outcome
 
     async def ask_control(self, message: M) -> object:
         """Put the message before all work and return its answer; else as :meth:`ask`.

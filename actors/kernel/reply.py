@@ -11,6 +11,8 @@ from trio.lowlevel import (
     wait_task_rescheduled,
 )
 
+from actors.kernel.parking import WOKEN
+
 R = TypeVar("R")
 
 
@@ -18,8 +20,8 @@ class _Open:
     """Stands where the value will be."""
 
 
-class _Failed:
-    """Stands where the value would be."""
+class Failure:
+    """Stands where the value would have been."""
 
     __slots__ = ("error",)
 
@@ -35,11 +37,11 @@ class Reply(Generic[R]):
 
     Waiting parks the task itself: no event, channel or queue stands between. There are few slots
     because one of these is made for every message (performance 2). For the same reason the kernel's
-    own ``ask``, which made the reply and so is its first waiter, puts its task into :attr:`waiting`
-    and parks with :meth:`abandon` itself.
+    own ``ask``, which made the reply and so is its first waiter, puts its task into :attr:`waiting`,
+    parks with :meth:`abandon` and looks at :attr:`outcome` itself.
     """
 
-    __slots__ = ("_outcome", "_pending", "waiting")
+    __slots__ = ("_pending", "outcome", "waiting")
 
     waiting: "Task | list[Task | None] | None"
 
@@ -49,20 +51,20 @@ class Reply(Generic[R]):
         Args:
             pending: a set that it leaves when it is settled; whoever made it puts it in.
         """
-        self._outcome: R | _Open | _Failed = _OPEN
+        self.outcome: R | _Open | Failure = _OPEN
         self._pending = pending
         self.waiting = None
 
     @property
     def done(self) -> bool:
         """Whether it is settled."""
-        return self._outcome is not _OPEN
+        return self.outcome is not _OPEN
 
     def set(self, value: R) -> bool:
         """Answer with ``value``; False when it was settled before, which changes nothing."""
-        if self._outcome is not _OPEN:
+        if self.outcome is not _OPEN:
             return False
-        self._outcome = value
+        self.outcome = value
         if self._pending is not None:
             self._pending.discard(self)
         waiting = self.waiting
@@ -71,12 +73,12 @@ class Reply(Generic[R]):
             if isinstance(waiting, list):
                 _release(waiting)
             else:
-                reschedule(waiting)
+                reschedule(waiting, WOKEN)
         return True
 
     def fail(self, error: BaseException) -> bool:
         """Answer with ``error``; False when it was settled before, which changes nothing."""
-        return self.set(_Failed(error))  # type: ignore[arg-type]  # stands where the value would be
+        return self.set(Failure(error))  # type: ignore[arg-type]  # stands where the value would be
 
     async def wait(self) -> R:
         """Return the value or raise the error.
@@ -84,7 +86,7 @@ class Reply(Generic[R]):
         Cancellation:
             Always a checkpoint; a cancelled wait leaves the reply as it is.
         """
-        if self._outcome is not _OPEN:
+        if self.outcome is not _OPEN:
             await checkpoint()
         elif self.waiting is None:
             self.waiting = current_task()
@@ -95,8 +97,8 @@ class Reply(Generic[R]):
 
     def result(self) -> R:
         """Return the value or raise the error of a settled reply."""
-        outcome = self._outcome
-        if not isinstance(outcome, _Failed):
+        outcome = self.outcome
+        if not isinstance(outcome, Failure):
             return outcome  # type: ignore[return-value]  # settled: it is no longer _OPEN
         try:
             raise outcome.error
@@ -128,4 +130,4 @@ class Reply(Generic[R]):
 def _release(waiting: list[Task | None]) -> None:
     for task in waiting:
         if task is not None:
-            reschedule(task)
+            reschedule(task, WOKEN)

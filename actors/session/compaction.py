@@ -5,7 +5,7 @@ it stands for is unchanged (K-15, D-304).
 """
 
 from collections.abc import Sequence
-from typing import Literal, TypeGuard
+from typing import Literal
 
 import attrs
 import trio
@@ -25,7 +25,7 @@ from actors.log.projection import (
 )
 from actors.log.request import content_text
 from actors.ports.model import Failed, ModelRequest
-from actors.rules.ccr import Archive, archive_hash
+from actors.rules.ccr import Archive, archive_hash, directory
 from actors.rules.compaction import (
     SUMMARIZER_TIMEOUT_S,
     PlanMessage,
@@ -39,8 +39,8 @@ from actors.rules.compaction_settings import CompactionSettings
 from actors.rules.transcript import (
     SUMMARY_SOURCE,
     prepare,
-    previous_summary,
     request,
+    split_summary,
     summary_content,
 )
 from actors.session.inputs import Inputs
@@ -114,7 +114,8 @@ class Compaction:
         plan = self._plan(visible)
         if plan is None:
             return CompactionOutcome(outcome="nothing")
-        hidden = [message for message in visible if message.seq in set(plan.seqs)]
+        chosen = set(plan.seqs)
+        hidden = [message for message in visible if message.seq in chosen]
         settings = CompactionSettings(tail_keep=self._session.services.limits.compaction_tail)
         limit = summary_budget(settings, plan.units)
         text = await self._summarise(hidden, settings, limit)
@@ -138,9 +139,8 @@ class Compaction:
     async def _summarise(
         self, hidden: Sequence[ProjectedMessage], settings: CompactionSettings, limit: float
     ) -> str | Failed:
-        wires = [message_to_wire(message) for message in hidden]
-        material = prepare(wires, settings.material_budget_chars, json_text)
-        earlier = previous_summary([m.content for m in hidden if _is_summary(m)])
+        earlier, rest = split_summary([message_to_wire(message) for message in hidden])
+        material = prepare(rest, settings.material_budget_chars, json_text)
         prompt = UserMessage(0, request(material, earlier, limit, json_text))
         asked = ModelRequest(
             session_id=self._session.id,
@@ -172,7 +172,7 @@ class Compaction:
             len(hidden),
             plan.units,
         )
-        content = summary_content(text, [archive])
+        content = summary_content(text, [*self._archives(), archive])
         summary_seq = len(self._session.log) + 1
         sizes: JsonObject = {"occludedMessages": len(hidden), "occludedChars": plan.units}
         named: JsonObject = {"summarySeq": summary_seq, "ccrHash": archive.hash}
@@ -191,6 +191,12 @@ class Compaction:
             outcome="compacted", summary_seq=summary_seq, hidden_messages=len(hidden)
         )
 
+    def _archives(self) -> list[Archive]:
+        """Return what earlier compactions put away (S-164)."""
+        events = self._session.log.events()
+        ends = [event.data() for event in events if event.type == "compaction/end"]
+        return directory(end for end in ends if isinstance(end, dict))
+
     async def _between_steps(self) -> None:
         """Wait for the end of the running step, so that no request in flight loses its footing (S-17)."""
         if self._inputs.running:
@@ -203,7 +209,7 @@ def _unseen(_item: object) -> None:
     """A summary is no part of the conversation: its pieces are shown to nobody."""
 
 
-def _is_summary(message: ProjectedMessage) -> TypeGuard[UserMessage]:
+def _is_summary(message: ProjectedMessage) -> bool:
     return isinstance(message, UserMessage) and message.source == SUMMARY_SOURCE
 
 

@@ -212,18 +212,18 @@ async def open_stage(
     """
     stage = Stage(services)
     limits = services.limits
-    async with (
-        trio.open_nursery() as sweeping,
-        open_supervisor(
-            stage.start,
-            capacity=limits.mailbox,
-            max_active=limits.max_active,
-            drain_s=drain_s,
-            report=report,
-        ) as actors,
-    ):
-        stage.open_with(actors)
-        sweeping.start_soon(stage.rest_idle)
-        yield stage
-        sweeping.cancel_scope.cancel()
-    stage.close_feeds(None)
+    try:
+        async with trio.open_nursery() as sweeping:
+            async with open_supervisor(
+                stage.start,
+                capacity=limits.mailbox,
+                max_active=limits.max_active,
+                drain_s=drain_s,
+                report=report,
+            ) as actors:
+                stage.open_with(actors)
+                sweeping.start_soon(stage.rest_idle)
+                yield stage
+            sweeping.cancel_scope.cancel()  # not earlier: its scope holds the drain too
+    finally:
+        stage.close_feeds(None)
