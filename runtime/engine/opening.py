@@ -124,16 +124,14 @@ async def _running(
 ) -> AsyncIterator[Engine]:
     limits = services.limits
     drain_s = limits.tool_grace_s + limits.straggler_s + limits.close_grace_s
-    async with (
-        trio.open_nursery() as watchers,
-        open_stage(services, drain_s=drain_s, report=report) as stage,
-    ):
-        if on_ask is not None:
-            await watchers.start(answer_asks, services.asks, on_ask, report)
-        if services.recovery == "resume":
-            watchers.start_soon(resume_unsettled, stage, report)
-        yield Engine(stage)
-        watchers.cancel_scope.cancel()
+    async with trio.open_nursery() as watchers:
+        async with open_stage(services, drain_s=drain_s, report=report) as stage:
+            if on_ask is not None:
+                await watchers.start(answer_asks, services.asks, on_ask, report)
+            if services.recovery == "resume":
+                watchers.start_soon(resume_unsettled, stage, report)
+            yield Engine(stage)
+        watchers.cancel_scope.cancel()  # not earlier: its scope holds the drain too
 
 
 def _only(error: BaseException) -> BaseException:
