@@ -18,9 +18,11 @@ import trio.testing
 
 from actors.kernel.actor import Envelope
 from actors.kernel.mailbox import Mailbox
-from actors.kernel.supervisor import Supervisor, open_supervisor
+from actors.kernel.ref import Ref
+from actors.kernel.supervisor import open_supervisor
 
 ACTORS = 1_000
+CLIENTS = 1_000
 
 
 class Echo:
@@ -64,21 +66,22 @@ class Sleeper:
 
 
 def asks_of_kernel(asks: int) -> float:
-    """Return asks per second: 1,000 clients, each asking its own actor ``asks`` times."""
+    """Return asks per second: clients that go round their share of the actors ``asks`` times."""
 
-    async def client(supervisor: Supervisor[int], key: str) -> None:
-        ref = supervisor.ref(key)
+    async def client(refs: list[Ref[int]]) -> None:
         for number in range(asks):
-            await ref.ask(number)
+            for ref in refs:
+                await ref.ask(number)
 
     async def main() -> float:
         async with open_supervisor(Echo) as supervisor:
-            for index in range(ACTORS):
-                await supervisor.ref(str(index)).ask(0)
+            refs = [supervisor.ref(str(index)) for index in range(ACTORS)]
+            for ref in refs:
+                await ref.ask(0)
             started_s = perf_counter()
             async with trio.open_nursery() as clients:
-                for index in range(ACTORS):
-                    clients.start_soon(client, supervisor, str(index))
+                for index in range(CLIENTS):
+                    clients.start_soon(client, refs[index::CLIENTS])
             return ACTORS * asks / (perf_counter() - started_s)
 
     return trio.run(main)
@@ -92,12 +95,13 @@ def asks_of_asyncio(asks: int) -> float:
             number, answer = await queue.get()
             answer.set_result(number)
 
-    async def client(queue: "asyncio.Queue[tuple[int, asyncio.Future[int]]]") -> None:
+    async def client(queues: "list[asyncio.Queue[tuple[int, asyncio.Future[int]]]]") -> None:
         loop = asyncio.get_running_loop()
         for number in range(asks):
-            answer: asyncio.Future[int] = loop.create_future()
-            await queue.put((number, answer))
-            await answer
+            for queue in queues:
+                answer: asyncio.Future[int] = loop.create_future()
+                await queue.put((number, answer))
+                await answer
 
     async def main() -> float:
         queues: list[asyncio.Queue[tuple[int, asyncio.Future[int]]]] = [
@@ -106,7 +110,7 @@ def asks_of_asyncio(asks: int) -> float:
         echoes = [asyncio.create_task(echo(queue)) for queue in queues]
         await asyncio.sleep(0)
         started_s = perf_counter()
-        await asyncio.gather(*(client(queue) for queue in queues))
+        await asyncio.gather(*(client(queues[index::CLIENTS]) for index in range(CLIENTS)))
         rate = ACTORS * asks / (perf_counter() - started_s)
         for task in echoes:
             task.cancel()
