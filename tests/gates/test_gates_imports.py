@@ -1,5 +1,7 @@
 """Every import contract bites: each is broken once, in a copy of the tree, and must say so."""
 
+import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
     "contracts"
 ]
+PURE_FILES = next(contract for contract in CONTRACTS if contract["id"] == "pure-files")
 PURE = next(contract for contract in CONTRACTS if contract["id"] == "pure")
 
 PLANTED = {
@@ -41,6 +44,7 @@ REPORTED = {
         *(f"actors.log is not allowed to import {name}" for name in PURE["forbidden_modules"]),
         "actors.rules is not allowed to import trio",
     ],
+    "pure-files": ["runtime.cli.plan is not allowed to import random"],
     "ray": ["runtime is not allowed to import ray"],
     "apsw": ["runtime is not allowed to import apsw"],
     "terminal": ["runtime is not allowed to import click"],
@@ -72,6 +76,8 @@ def tree(tmp_path: Path) -> Path:
 def test_every_contract_is_broken_by_what_it_forbids(tree: Path) -> None:
     for path, text in PLANTED.items():
         (tree / path).write_text(text)
+    plan = tree / "runtime/cli/plan.py"
+    plan.write_text(f"{plan.read_text()}\nimport random\n")
 
     ended = lint_imports(tree)
 
@@ -91,3 +97,17 @@ def test_the_cluster_alone_may_import_ray(tree: Path) -> None:
     (tree / "runtime/cluster/planted.py").write_text("import ray\n")
 
     assert "Only runtime.cluster imports ray KEPT" in lint_imports(tree).stdout
+
+
+def test_a_file_that_says_it_is_pure_is_held_to_it() -> None:
+    saying = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for package in ("actors", "runtime")
+        for path in (ROOT / package).rglob("*.py")
+        if re.search(r"\bPure[.:]", (ast.get_docstring(ast.parse(path.read_text())) or ""))
+    }
+    held = ("actors.log.", "actors.rules.")
+
+    assert sorted(name for name in saying if not f"{name}.".startswith(held)) == sorted(
+        PURE_FILES["source_modules"]
+    )
