@@ -39,11 +39,15 @@ class SessionRecord:
 
 @attrs.frozen(kw_only=True)
 class SessionRow:
-    """A record with what changes: the number of its events (inherited ones included) and its last write."""
+    """A record with what changes: the number of its events (inherited ones included) and its last write.
+
+    ``damage`` says why they cannot be read; then ``length`` counts inherited events only (S-29).
+    """
 
     record: SessionRecord
     length: int
     updated_ms: int
+    damage: str | None = None
 
 
 @attrs.frozen

@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 import attrs
 
-from actors.errors.store import StoreUnavailableError
+from actors.errors.store import SchemaUnrecognizedError, StoreUnavailableError
 from runtime.stores.faults import unavailable
 from runtime.stores.ownership import OPENING, OwnerLock
 from runtime.stores.schema import MIGRATIONS, check_ours, migrate
@@ -14,6 +14,7 @@ from runtime.stores.settings import SqliteSettings
 
 _FILE_MODE = 0o600
 _DIRECTORY_MODE = 0o700
+_MAGIC = b"SQLite format 3\0"
 _SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL", "memory": "OFF"}
 
 
@@ -30,14 +31,22 @@ def prepare(path: Path) -> OwnerLock:
     """Make the directory and the files where they are missing, for their owner's eyes only.
 
     Raises:
+        SchemaUnrecognizedError: there is a file, and it is no database.
         StoreUnavailableError: the path cannot hold a store.
     """
     try:
         path.parent.mkdir(mode=_DIRECTORY_MODE, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE))
+        with open(path, "rb", opener=_create) as file:
+            begin = file.read(len(_MAGIC))
+        if begin not in (b"", _MAGIC):  # SQLite would write over a file of a few bytes
+            raise SchemaUnrecognizedError(str(path))
         return OwnerLock(path.with_name(f"{path.name}.owner"))
     except OSError as error:
         raise StoreUnavailableError(str(path), error.strerror or str(error)) from error
+
+
+def _create(path: str, _flags: int) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
 
 
 def connect(path: Path, lock: OwnerLock, settings: SqliteSettings) -> Connections | None:

@@ -7,33 +7,36 @@ import apsw
 from actors.ports.store import Lineage, SessionRecord, SessionRow, Unsettled
 from runtime.stores.reading import Read, one
 
-_ROW = """
-    SELECT s.id, s.created, s.agent, s.title, s.parent, s.origin, source.id, s.cut,
-        coalesce((SELECT max(seq) + 1 FROM events WHERE session = s.key), s.cut),
-        coalesce((SELECT time FROM events WHERE session = s.key ORDER BY seq DESC LIMIT 1), s.created)
-    FROM sessions s LEFT JOIN sessions source ON source.key = s.source
-    WHERE s.kept IS NULL AND
+_RECORD = "SELECT s.id, s.created, s.agent, s.title, s.parent, s.origin, source.id, s.cut,"
+_EVENTS = """
+    coalesce((SELECT max(seq) + 1 FROM events WHERE session = s.key), s.cut),
+    coalesce((SELECT time FROM events WHERE session = s.key ORDER BY seq DESC LIMIT 1), s.created)
 """
-_ONE = _ROW + "s.id = ?"
-_PAGE = _ROW + "s.id > ? ORDER BY s.id LIMIT ?"
-_CHILDREN = _ROW + "s.parent = ? AND s.id > ? ORDER BY s.id LIMIT ?"
+_NO_EVENTS = " s.cut, s.created"
+_FROM = """
+    FROM sessions s LEFT JOIN sessions source ON source.key = s.source WHERE s.kept IS NULL AND
+"""
+_ONE = _RECORD + _EVENTS + _FROM + "s.id = ?"
+_ONE_RECORD = _RECORD + _NO_EVENTS + _FROM + "s.id = ?"
+_PAGE = "s.id > ? ORDER BY s.id LIMIT ?"
+_CHILDREN = "s.parent = ? AND s.id > ? ORDER BY s.id LIMIT ?"
 _UNSETTLED = """
     SELECT id, seq, kind, key FROM open_work WHERE (id, seq) > (?, ?) ORDER BY id, seq LIMIT ?
 """
 
 
 class ReadRow(Read):
-    """Fetch one session's row."""
+    """Fetch one session's row; a damaged one without what its events say."""
 
     __slots__ = ()
 
     def run(self, db: apsw.Connection) -> SessionRow:
         """See the port."""
-        return _to_session_row(one(db, _ONE, self.session_id))
+        return _row(db, self.session_id)
 
 
 class ReadRows(Read):
-    """Fetch a page of sessions."""
+    """Fetch a page of sessions; where a damage is met, one by one."""
 
     __slots__ = ("limit", "parent")
 
@@ -43,11 +46,16 @@ class ReadRows(Read):
 
     def run(self, db: apsw.Connection) -> list[SessionRow]:
         """See the port."""
+        try:
+            return [_to_session_row(row) for row in self._page(db, _RECORD + _EVENTS + _FROM)]
+        except apsw.CorruptError:
+            return [_row(db, row[0]) for row in self._page(db, _RECORD + _NO_EVENTS + _FROM)]
+
+    def _page(self, db: apsw.Connection, select: str) -> list[tuple[Any, ...]]:
         if self.parent is None:
-            found = db.execute(_PAGE, (self.session_id, self.limit))
-        else:
-            found = db.execute(_CHILDREN, (self.parent, self.session_id, self.limit))
-        return [_to_session_row(row) for row in found]
+            return db.execute(select + _PAGE, (self.session_id, self.limit)).fetchall()
+        bounds = (self.parent, self.session_id, self.limit)
+        return db.execute(select + _CHILDREN, bounds).fetchall()
 
 
 class ReadUnsettled(Read):
@@ -65,7 +73,14 @@ class ReadUnsettled(Read):
         return [Unsettled(*row) for row in rows]
 
 
-def _to_session_row(row: tuple[Any, ...]) -> SessionRow:
+def _row(db: apsw.Connection, session_id: str) -> SessionRow:
+    try:
+        return _to_session_row(one(db, _ONE, session_id))
+    except apsw.CorruptError as error:
+        return _to_session_row(one(db, _ONE_RECORD, session_id), damage=str(error))
+
+
+def _to_session_row(row: tuple[Any, ...], damage: str | None = None) -> SessionRow:
     id_, created_ms, agent, title, parent, origin, source, cut, length, updated_ms = row
     record = SessionRecord(
         id=id_,
@@ -76,4 +91,4 @@ def _to_session_row(row: tuple[Any, ...]) -> SessionRow:
         origin=origin,
         lineage=None if source is None else Lineage(source, cut),
     )
-    return SessionRow(record=record, length=length, updated_ms=updated_ms)
+    return SessionRow(record=record, length=length, updated_ms=updated_ms, damage=damage)

@@ -1,7 +1,7 @@
 """The door to a store: from a word to an open store."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 from actors.errors.store import StoreSpecError
@@ -31,7 +31,8 @@ async def open_store(
     if not isinstance(spec, str):
         yield spec
     elif spec == _MEMORY:
-        yield MemoryStore()
+        async with aclosing(MemoryStore()) as memory:
+            yield memory
     else:
         async with open_sqlite(_path(spec), settings) as store:
             yield store

@@ -1,0 +1,65 @@
+"""No statement of the store scans a table that grows."""
+
+import apsw
+import pytest
+
+from runtime.stores.sqlite import SqliteStore, open_sqlite
+from tests.contracts.store_samples import event, events, fork, record
+
+SMALL = {"owner"}
+"""Tables of one row."""
+
+
+@pytest.fixture
+async def statements(tmp_path):
+    """Every statement that a round of all calls executes."""
+    seen: dict[str, None] = {}
+
+    def note(_cursor, sql: str, _bindings) -> bool:
+        seen[sql] = None
+        return True
+
+    async with open_sqlite(tmp_path / "store.db") as store:
+        for part in (store._writer, *store._readers):
+            part._db.set_exec_trace(note)
+        await call_everything(store)
+        yield list(seen), store._writer._db
+
+
+async def call_everything(store: SqliteStore) -> None:
+    epoch = await store.claim("the test")
+    await store.create(record("a", parent="p"), events(0, 3), epoch=epoch)
+    await store.create(fork("b", "a", 2), epoch=epoch)
+    await store.append("a", [event(3)], expected_seq=3, epoch=epoch)
+    store._writer._cursors.clear()
+    for word in ("turn/start", "turn/end"):
+        length = (await store.row("a")).length
+        item = type(event(0))(length, 0, word, b"{}")
+        await store.append("a", [item], expected_seq=length, epoch=epoch)
+    await store.read("b")
+    await store.salvage("b")
+    await store.rows(after="a")
+    await store.rows(parent="p")
+    await store.unsettled(after=("a", 1))
+    await store.rename("a", "t", epoch=epoch)
+    await store.delete("a", epoch=epoch)
+    await store.delete("b", epoch=epoch)
+    await store.release(epoch)
+
+
+async def test_every_statement_searches(statements):
+    seen, db = statements
+    plain = [sql for sql in seen if sql.split()[0] in ("SELECT", "INSERT", "UPDATE", "DELETE")]
+    assert len(plain) >= 15
+    for sql in plain:
+        for step in plan(db, sql):
+            words = step.split()
+            if words[0] == "SCAN":
+                assert words[1] in SMALL, f"{step}: {sql}"
+            assert "TEMP B-TREE" not in step, f"{step}: {sql}"
+
+
+def plan(db: apsw.Connection, sql: str) -> list[str]:
+    db.set_exec_trace(None)
+    values = (None,) * sql.count("?")
+    return [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
