@@ -8,7 +8,6 @@ from actors.errors.actor import MailboxClosedError
 from actors.kernel.actor import Envelope
 from actors.kernel.mailbox import Mailbox
 from actors.kernel.reply import Reply
-from actors.rules.restart import RestartWindow
 
 if TYPE_CHECKING:
     import trio
@@ -17,20 +16,19 @@ M = TypeVar("M")
 
 
 class Entry(Generic[M]):
-    """The mailbox, the unanswered replies and the crash window of one address.
+    """The mailbox and the unanswered replies of one address.
 
     It is also the ``task_status`` of its actor.
     """
 
     __slots__ = (
-        "ended", "key", "mailbox", "ready", "refusal", "scope", "unanswered", "window",
+        "ended", "key", "mailbox", "ready", "refusal", "scope", "unanswered"
     )  # fmt: skip
 
-    def __init__(self, key: str, capacity: int, window: RestartWindow) -> None:
+    def __init__(self, key: str, capacity: int) -> None:
         self.key = key
         self.mailbox: Mailbox[Envelope[M]] = Mailbox(capacity)
         self.unanswered: set[Reply[Any]] = set()
-        self.window = window
         self.ready = False
         self.scope: trio.CancelScope | None = None
         self.refusal: GreenroomError | None = None

@@ -264,8 +264,12 @@ class Subscription(Generic[E, L]):
         self.wake()
 
     def _thin(self, live: deque[tuple[int, L]]) -> None:
-        """Merge neighbours in pairs: halving keeps the cost of a long stream away from its square."""
-        merge, odd = self._hub.coalesce, len(live) % 2
+        """Make room: merge neighbours in pairs, then drop the oldest.
+
+        Halving keeps a long stream away from its square: not the newest item is merged with each that
+        comes, and where little could be merged, more is dropped than there must.
+        """
+        merge, limit, odd = self._hub.coalesce, self._hub.live_limit, len(live) % 2
         if merge is not None:
             for _ in range(len(live) // 2):
                 (at, first), (behind, second) = live.popleft(), live.popleft()
@@ -273,7 +277,8 @@ class Subscription(Generic[E, L]):
                 live.extend(((at, first), (behind, second)) if both is None else ((at, both),))
             if odd:  # the newest had no partner and was left in front
                 live.rotate(-1)
-        while len(live) > self._hub.live_limit:
+            limit -= limit // 4
+        while len(live) > limit:
             live.popleft()
 
     def wake(self) -> None:

@@ -18,6 +18,7 @@ from actors.errors.actor import (
     KernelLimitError,
 )
 from actors.kernel.actor import Actor
+from actors.kernel.casualties import Casualties
 from actors.kernel.crash import describe, split
 from actors.kernel.entry import Entry
 from actors.kernel.ref import Ref
@@ -62,8 +63,7 @@ class Supervisor(Generic[M]):
         self._report = report
         self._limits = limits
         self._entries: dict[str, Entry[M]] = {}
-        self._quarantine: dict[str, str] = {}
-        self._crashed: dict[str, RestartWindow] = {}
+        self._casualties = Casualties(limits.window)
         self._closed = False
         self._crowded = trio.Event()
         self._emptied = trio.Event()
@@ -81,12 +81,11 @@ class Supervisor(Generic[M]):
     def states(self) -> Mapping[str, str]:
         """Return starting, active, stopping or quarantined for every address that is not at rest."""
         states = {key: entry.state for key, entry in self._entries.items()}
-        return {**states, **dict.fromkeys(self._quarantine, "quarantined")}
+        return {**states, **dict.fromkeys(self._casualties.quarantined, "quarantined")}
 
     def release(self, key: str) -> bool:
         """Lift the quarantine, with no crash on record; False when there was none."""
-        self._crashed.pop(key, None)
-        return self._quarantine.pop(key, None) is not None
+        return self._casualties.release(key)
 
     async def stop(self, key: str) -> None:
         """Cancel the actor, wait until it has ended, and answer everyone with ActorStoppedError.
@@ -137,10 +136,10 @@ class Supervisor(Generic[M]):
     def _activate(self, key: str) -> Entry[M]:
         if self._closed:
             raise ActorStoppedError(key)
-        if key in self._quarantine:
-            raise ActorQuarantinedError(key, self._quarantine[key])
-        window = self._crashed.pop(key, self._limits.window)
-        entry: Entry[M] = Entry(key, self._limits.capacity, window)
+        reason = self._casualties.quarantined.get(key)
+        if reason is not None:
+            raise ActorQuarantinedError(key, reason)
+        entry: Entry[M] = Entry(key, self._limits.capacity)
         self._entries[key] = entry
         spawn = partial(self._nursery.start_soon, self._keep, entry, name=f"actor {key}")
         self._context.run(spawn)
@@ -177,20 +176,17 @@ class Supervisor(Generic[M]):
     def _after_raise(self, entry: Entry[M], error: BaseException) -> bool:
         """Judge what came out of an actor; raises what is not the actor's own."""
         crash, rest = split(error)
-        if crash is not None:
+        if crash is not None and not entry.ready and _answers_callers(crash):
+            assert isinstance(crash, GreenroomError)
+            entry.refusal = entry.refusal or crash
+        elif crash is not None:
             self._report(entry.key, crash)
         if rest is not None:
             raise rest from None
         assert crash is not None
-        return self._after_crash(entry, crash)
+        return entry.refusal is None and self._after_crash(entry, crash)
 
     def _after_crash(self, entry: Entry[M], crash: Exception) -> bool:
-        if entry.refusal is not None:
-            return False
-        if not entry.ready and _answers_callers(crash):
-            assert isinstance(crash, GreenroomError)
-            entry.refusal = crash
-            return False
         why = describe(crash)
         error = ActorCrashedError(entry.key, why)
         error.__cause__ = crash
@@ -199,13 +195,10 @@ class Supervisor(Generic[M]):
 
     def _count(self, entry: Entry[M], why: str) -> bool:
         """Note a crash; False when it was one too many."""
-        entry.window = entry.window.crashed(trio.current_time())
-        if not entry.window.exhausted:
-            return True
-        reason = f"{why}; {len(entry.window.crashes_s)} crashes in {entry.window.period_s:g} s"
-        self._quarantine[entry.key] = reason
-        entry.refusal = ActorQuarantinedError(entry.key, reason)
-        return False
+        reason = self._casualties.crashed(entry.key, why, trio.current_time())
+        if reason is not None:
+            entry.refusal = ActorQuarantinedError(entry.key, reason)
+        return reason is None
 
     def _refuse(self, entry: Entry[M]) -> None:
         if entry.refusal is None:
@@ -216,19 +209,8 @@ class Supervisor(Generic[M]):
         self._refuse(entry)
         del self._entries[entry.key]
         entry.end()
-        self._remember_crashes(entry)
         if self._closed and not self._entries:
             self._emptied.set()
-
-    def _remember_crashes(self, entry: Entry[M]) -> None:
-        """Keep the window of an actor that crashed lately, so that leaving does not clear its record."""
-        if not entry.window.crashes_s or entry.key in self._quarantine:
-            return
-        self._crashed[entry.key] = entry.window
-        since_s = trio.current_time() - entry.window.period_s
-        stale = [key for key, window in self._crashed.items() if window.crashes_s[-1] < since_s]
-        for key in stale:
-            del self._crashed[key]
 
     async def _trim(self) -> None:
         """Ask idle actors to leave while too many are live."""
