@@ -73,12 +73,14 @@ class SessionActor:
             self._attending = False
             mail = await mailbox.take()
             self._attending = True
-            if not mail and not self._poked and (mailbox.stopping or desk.idle):
-                return
+            asked_to_leave = not mail and not self._poked
             self._poked = False
             for envelope in mail:
                 _handle(desk, envelope)
             await self._flush(desk)
+            # Nobody asks twice to stop, so a batch must not make that forgotten.
+            if not len(mailbox) and (mailbox.stopping or (asked_to_leave and desk.idle)):
+                return
 
     async def _flush(self, desk: Desk) -> None:
         journal = desk.session.journal

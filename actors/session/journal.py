@@ -38,6 +38,7 @@ class Journal:
         "_hub",
         "_pending",
         "_store",
+        "_writing",
         "committed",
         "failure",
         "log",
@@ -65,6 +66,8 @@ class Journal:
         self._pending: list[Event] = []
         self._acks: list[tuple[Reply[object], object]] = []
         self._flushed: Reply[None] = Reply()
+        self._writing = self._flushed
+        """The flush that is under way, or the last one."""
 
     @property
     def pending(self) -> bool:
@@ -101,8 +104,10 @@ class Journal:
         Raises:
             StoreError: the write failed.
         """
-        if self.pending or self.committed < len(self.log):
+        if self.pending:
             await self._flushed.wait()
+        elif self.committed < len(self.log):
+            await self._writing.wait()  # no further flush need follow the one under way
         elif self.failure is not None:
             raise self.failure
 
@@ -119,6 +124,7 @@ class Journal:
         events, self._pending = self._pending, []
         acks, self._acks = self._acks, []
         flushed, self._flushed = self._flushed, Reply()
+        self._writing = flushed
         try:
             if events:
                 await self._store.append(

@@ -3,6 +3,7 @@
 import trio
 from promises import keeps_its_promises, of
 
+from actors.session.messages import Append
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools, Hang, Say
 from actors.testing.tools import SleepingTool
@@ -61,3 +62,13 @@ async def test_a_running_tool_has_its_grace_when_the_engine_closes(autojump_cloc
         events = await keeps_its_promises(engine, engine.session("s"))
     assert of(events, "tool/result")[0]["content"] == "call 1 ended early"
     assert of(events, "turn/end")[0]["cause"] == "disposed"
+
+
+async def test_a_message_that_waits_when_the_engine_closes_does_not_hold_it_up(autojump_clock):
+    async with open_engine() as engine:
+        session = await engine.create(id="s")
+        await session.inspect()
+        waiting = engine._stage.actors.ref("s").tell_nowait(Append("todo/write", {"items": []}))
+        leaving_s = trio.current_time()
+    assert trio.current_time() == leaving_s
+    assert waiting.result().seq == 0
