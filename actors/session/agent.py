@@ -11,6 +11,7 @@ from actors.errors.session import AgentUnknownError
 from actors.json import JsonObject
 from actors.ports.model import Model
 from actors.ports.tool import Tool
+from actors.rules.compaction_settings import CompactionSettings
 from actors.rules.policy import Policy
 from actors.rules.retry import RetryPolicy
 
@@ -32,6 +33,9 @@ class Agent:
     system: str | None = None
     tools: Mapping[str, Tool] = attrs.field(default=(), converter=_by_name)
     policy: Policy = attrs.field(factory=Policy)
+    context_window: int | None = None
+    """Tokens that the model takes; None for a cautious guess."""
+    compaction: CompactionSettings = attrs.field(factory=CompactionSettings)
     retry: RetryPolicy = attrs.field(factory=RetryPolicy)
     config: JsonObject = attrs.field(factory=dict)
 

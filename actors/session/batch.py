@@ -76,7 +76,7 @@ class Batch:
         self._rearm()
 
     def _plan(self) -> tuple[Segment, ...]:
-        tools = self._session.agent.tools
+        tools = self._session.tools
         effects = {name: tool.effect for name, tool in tools.items()}
         planned = [PlannedCall(call.made_as, call.name) for call in self._calls]
         return plan(planned, effects, self._session.services.limits.calls_per_reply)

@@ -69,6 +69,8 @@ class Desk:
         self._forking = Forking(session)
         self._compaction = Compaction(session, self._inputs)
         self._family = Family(session)
+        session.compact_overflow = self._compaction.overflowed
+        self._inputs.turn_ended = self._compaction.turn_ended
 
     def begin(self) -> None:
         """The session has its tasks: go on with what an earlier life left to do."""
@@ -175,7 +177,7 @@ class Desk:
                 drafts = [Draft("session/reopened", {})] if log.fold.closed else []
             case _:
                 assert_never(message)
-        self.session.admitted = None  # the prompt may have been touched
+        self.session.context_changed()
         events = self.session.journal.post(*drafts) if drafts else ()
         return events[-1] if events else None
 

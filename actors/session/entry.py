@@ -55,7 +55,7 @@ class Entry:
         return [*claims, *(Draft("user/message", message) for message in steers)]
 
     def _schemas(self) -> tuple[ToolSchema, ...]:
-        return tuple(tool.schema for tool in self._session.agent.tools.values())
+        return tuple(tool.schema for tool in self._session.tools.values())
 
     def _evidence(self) -> list[Draft]:
         """The request header when it is the first of this life of the session, or has changed (D-97)."""

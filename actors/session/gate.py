@@ -35,9 +35,9 @@ class Gate:
     async def pass_and_run(self, execution: Execution, batch: Starting) -> None:
         """Take one call through the gate and run it; its outcome is settled when this returns."""
         call = execution.spec
-        tool = self._session.agent.tools.get(call.name)
+        tool = self._session.tools.get(call.name)
         if tool is None:
-            known = ", ".join(sorted(self._session.agent.tools)) or "none"
+            known = ", ".join(sorted(self._session.tools)) or "none"
             execution.settle(refused("TOOL_UNKNOWN", f"no tool {call.name!r}; known: {known}"))
             return
         blocked = await self._blocked(tool, call)

@@ -3,6 +3,7 @@
 Source: K-8, K-9, K-38, L-60..L-67, D-255..D-269.
 """
 
+from collections.abc import Callable
 from typing import assert_never
 
 from actors.errors.session import (
@@ -52,6 +53,8 @@ class Inputs:
         self._spawned = False
         self._latch = Latch()
         self._wakes = WakeBudget(limit=session.services.limits.background_wakes)
+        self.turn_ended: Callable[[], None] | None = None
+        """Called when a turn has ended by itself."""
         self._waiters: dict[MessageId, list[Reply[object]]] = {}
 
     @property
@@ -260,6 +263,8 @@ class Inputs:
         self._answer_waiters()
         end = await turn.done.wait()
         latch, self._latch = self._latch, Latch()
+        if end.may_continue and self.turn_ended is not None:
+            self.turn_ended()
         fold = self._session.log.fold
         pending = fold.inbox.pending
         if end.cause != "disposed" and starts_next(

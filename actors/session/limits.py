@@ -78,5 +78,3 @@ class Limits:
     """Children of one session that have not ended."""
     compactions: int = _count(4)
     """Summaries made at the same time in one engine (K-15)."""
-    compaction_tail: int = _count(6)
-    """Messages at the end that a compaction keeps."""

@@ -1,6 +1,6 @@
 """What the parts of one live session share: its log on the way to the store, its agent, its tasks."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import attrs
@@ -14,11 +14,13 @@ from actors.log.foreign import mend
 from actors.log.log import Log
 from actors.ports.model import Model
 from actors.ports.store import SessionRecord
+from actors.ports.tool import Tool
 from actors.session.agent import Agent
 from actors.session.call import CallOutcome, Execution, Starting, refused
 from actors.session.journal import Journal
 from actors.session.live import LiveItem
 from actors.session.office import Office
+from actors.session.retrieval import NAME, RetrieveTool, has_archives
 from actors.session.services import LiveSink, Services
 
 
@@ -45,6 +47,11 @@ class SessionState:
         self._live = live
         self.retry_attempt: int | None = None
         """The retry that is waited for now (L-97)."""
+        self.compact_overflow: Callable[[], Awaitable[bool]] | None = None
+        """Makes room for a request that did not fit; True when it is worth asking again (L-100)."""
+        self.last_tokens: int | None = None
+        """What the last reply said about the size of the context; None when that has changed since."""
+        self._tools: dict[str, Tool] | None = None
         self.header_written: bytes | None = None
         """The request header that this actor logged last (D-97)."""
         self.admitted: tuple[str | None] | None = None
@@ -71,6 +78,22 @@ class SessionState:
             AgentUnknownError: the engine was opened without it (K-27).
         """
         return self.services.agents.get(self.record.agent)
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The agent's tools, and the way back to what compactions hid once there is something to read.
+
+        Raises:
+            AgentUnknownError: the engine was opened without the agent.
+        """
+        if self._tools is None:
+            mine = {NAME: RetrieveTool(self.log)} if has_archives(self.log) else {}
+            self._tools = {**mine, **self.agent.tools}
+        return self._tools
+
+    def context_changed(self) -> None:
+        """The history was changed behind the model's back: what was known about it is not any more."""
+        self.admitted, self.last_tokens, self._tools = None, None, None
 
     @property
     def model(self) -> Model:

@@ -3,24 +3,38 @@
 Source: K-7, L-10..L-19, P5.
 """
 
-from collections.abc import Sequence
 
 import trio
 
-from actors.ids import CallId
 from actors.json import JsonObject
 from actors.kernel.reply import Reply
-from actors.log.events import Draft, Event
 from actors.ports.model import Failed, ModelRequest
-from actors.rules.assembly import Assembled, AssembledCall
+from actors.rules.assembly import Assembled
 from actors.rules.interrupt import Ending, ending
-from actors.rules.retry import Failure, GiveUp, Retry, RetryState, decide
+from actors.rules.retry import (
+    CompactThenRetry,
+    Failure,
+    GiveUp,
+    Retry,
+    RetryMeans,
+    RetryState,
+    decide,
+    give_up,
+)
 from actors.session.batch import Batch
 from actors.session.call import CallSpec
 from actors.session.closing import closing_drafts
 from actors.session.drafts import foreign_draft
 from actors.session.entry import Entry
 from actors.session.repair import PickUp
+from actors.session.replies import (
+    attempt_draft,
+    call_draft,
+    message_draft,
+    retry_data,
+    specs,
+    tokens_of,
+)
 from actors.session.state import SessionState
 from actors.session.stream import Stream
 
@@ -135,7 +149,13 @@ class TurnRun:
                 return answer
             failure = Failure(bucket=answer.bucket, retry_after_s=answer.retry_after_s)
             policy = self._session.agent.retry
-            decision = decide(policy, state, failure, self._session.services.ids.uniform())
+            chance = self._session.services.ids.uniform()
+            decision = decide(policy, state, failure, chance, means=RetryMeans(compactor=True))
+            if isinstance(decision, CompactThenRetry):
+                state, attempt = decision.state, attempt + 1
+                if await self._make_room(answer, request):
+                    continue
+                decision = give_up(state)
             if not isinstance(decision, Retry):
                 await self._write_failure(answer, request, decision)
                 return answer
@@ -153,13 +173,19 @@ class TurnRun:
         return stream.delivered() if stream is not None else []
 
     async def _wait_and_retry(self, failed: Failed, request: ModelRequest, decision: Retry) -> None:
-        attempted = _attempt_draft(failed, request, self._delivered())
+        attempted = attempt_draft(failed, request, self._delivered())
         policy = self._session.agent.retry
-        scheduled = _retry_data("scheduled", decision.attempt, policy.limit, decision.delay_ms)
+        scheduled = retry_data("scheduled", decision.attempt, policy.limit, decision.delay_ms)
         scheduled |= {"errorMessage": failed.message, "decidedBy": decision.decided_by}
         await self._session.journal.commit(attempted, foreign_draft("llm/retry", scheduled))
         with self._session.retrying(decision.attempt):
             await trio.sleep(decision.delay_ms / 1000)
+
+    async def _make_room(self, failed: Failed, request: ModelRequest) -> bool:
+        """The request did not fit: compact once; False when that gains nothing (L-100)."""
+        await self._session.journal.commit(attempt_draft(failed, request, self._delivered()))
+        compact = self._session.compact_overflow
+        return compact is not None and await compact()
 
     async def _write_failure(self, failed: Failed, request: ModelRequest, decision: object) -> None:
         """The last failure becomes a message, so that the history says what happened (K-10)."""
@@ -168,9 +194,9 @@ class TurnRun:
             "stopReason": "error",
             "errorMessage": f"{failed.code}: {failed.message}",
         }
-        drafts = [self._message_draft(message, request)]
+        drafts = [message_draft(message, request)]
         if isinstance(decision, GiveUp) and decision.recorded:
-            exhausted = _retry_data(
+            exhausted = retry_data(
                 "exhausted", decision.attempt, self._session.agent.retry.limit, 0
             )
             drafts.insert(
@@ -184,20 +210,15 @@ class TurnRun:
         message: JsonObject = {"content": list(reply.content), "stopReason": reply.stop_reason}
         if reply.usage is not None:
             message["usage"] = reply.usage
+            self._session.last_tokens = tokens_of(reply.usage)
         fresh = self._session.fresh_call_ids(call.id for call in reply.calls)
         calls = [
-            _call_draft(call, call_id, request)
+            call_draft(call, call_id, request)
             for call, call_id in zip(reply.calls, fresh, strict=True)
         ]
-        events = self._session.journal.post(self._message_draft(message, request), *calls)
-        self._calls = _specs(events[1:], fresh, reply.calls, request)
+        events = self._session.journal.post(message_draft(message, request), *calls)
+        self._calls = specs(events[1:], fresh, reply.calls, request)
         await self._session.journal.durable()
-
-    def _message_draft(self, message: JsonObject, request: ModelRequest) -> Draft:
-        provider, _, model = request.model.partition("/")
-        where: JsonObject = {"turn": request.turn, "step": request.step}
-        made_by: JsonObject = {"provider": provider, "model": model}
-        return foreign_draft("assistant/message", message | made_by | where)
 
     async def _pick_up(self, picked_up: PickUp) -> Ending | None:
         """Go on in the step that a crash cut off; None when a further step follows."""
@@ -219,50 +240,3 @@ class TurnRun:
             return not await self._batch.run()
         finally:
             self._batch = None
-
-
-def _specs(
-    events: Sequence[Event],
-    call_ids: Sequence[CallId],
-    calls: Sequence[AssembledCall],
-    request: ModelRequest,
-) -> tuple[CallSpec, ...]:
-    return tuple(
-        CallSpec(
-            id=call_id,
-            made_as=call.id,
-            name=call.name,
-            arguments=call.arguments,
-            seq=event.seq,
-            turn=request.turn,
-            step=request.step,
-        )
-        for event, call_id, call in zip(events, call_ids, calls, strict=True)
-    )
-
-
-def _call_draft(call: AssembledCall, call_id: CallId, request: ModelRequest) -> Draft:
-    data: JsonObject = {"toolCallId": call_id, "name": call.name, "arguments": call.arguments}
-    if call_id != call.id:
-        data["providerCallId"] = call.id
-    return foreign_draft("tool/call", data | {"turn": request.turn, "step": request.step})
-
-
-def _attempt_draft(failed: Failed, request: ModelRequest, delivered: list[JsonObject]) -> Draft:
-    data: JsonObject = {
-        "turn": request.turn,
-        "step": request.step,
-        "attempt": request.attempt,
-        "content": list(delivered),
-        "errorMessage": f"{failed.code}: {failed.message}",
-    }
-    return foreign_draft("assistant/attempt", data)
-
-
-def _retry_data(phase: str, attempt: int, limit: int, delay_ms: float) -> JsonObject:
-    return {
-        "attempt": attempt,
-        "maxAttempts": limit,
-        "delayMs": round(delay_ms),
-        "phase": phase,
-    }

@@ -1,0 +1,78 @@
+"""What a model's reply, or its failure, is in the log."""
+
+from collections.abc import Sequence
+
+from actors.ids import CallId
+from actors.json import JsonObject
+from actors.log.events import Draft, Event
+from actors.ports.model import Failed, ModelRequest
+from actors.rules.assembly import AssembledCall
+from actors.rules.compaction import context_tokens
+from actors.session.call import CallSpec
+from actors.session.drafts import foreign_draft
+
+
+def specs(
+    events: Sequence[Event],
+    call_ids: Sequence[CallId],
+    calls: Sequence[AssembledCall],
+    request: ModelRequest,
+) -> tuple[CallSpec, ...]:
+    """Return the calls of a reply as they were logged."""
+    return tuple(
+        CallSpec(
+            id=call_id,
+            made_as=call.id,
+            name=call.name,
+            arguments=call.arguments,
+            seq=event.seq,
+            turn=request.turn,
+            step=request.step,
+        )
+        for event, call_id, call in zip(events, call_ids, calls, strict=True)
+    )
+
+
+def tokens_of(usage: JsonObject) -> int | None:
+    """Return what a reply's usage says about the size of the context (S-142); None when it says nothing."""
+    counts = [usage.get(key, 0) for key in ("input", "cacheRead", "cacheWrite")]
+    numbers = [count if isinstance(count, int) else 0 for count in counts]
+    return context_tokens(*numbers) if "input" in usage else None
+
+
+def call_draft(call: AssembledCall, call_id: CallId, request: ModelRequest) -> Draft:
+    """Return the ``tool/call`` of a call; a provider's id that was used before stands beside ours (K-12)."""
+    data: JsonObject = {"toolCallId": call_id, "name": call.name, "arguments": call.arguments}
+    if call_id != call.id:
+        data["providerCallId"] = call.id
+    return foreign_draft("tool/call", data | {"turn": request.turn, "step": request.step})
+
+
+def attempt_draft(failed: Failed, request: ModelRequest, delivered: list[JsonObject]) -> Draft:
+    """Return the log-only record of a failed attempt, with what it had delivered (K-10)."""
+    data: JsonObject = {
+        "turn": request.turn,
+        "step": request.step,
+        "attempt": request.attempt,
+        "content": list(delivered),
+        "errorMessage": f"{failed.code}: {failed.message}",
+    }
+    return foreign_draft("assistant/attempt", data)
+
+
+def retry_data(phase: str, attempt: int, limit: int, delay_ms: float) -> JsonObject:
+    """Return the data of an ``llm/retry``."""
+    return {
+        "attempt": attempt,
+        "maxAttempts": limit,
+        "delayMs": round(delay_ms),
+        "phase": phase,
+    }
+
+
+def message_draft(message: JsonObject, request: ModelRequest) -> Draft:
+    """Return the ``assistant/message`` that answers a request."""
+    provider, _, model = request.model.partition("/")
+    made_by: JsonObject = {"provider": provider, "model": model}
+    where: JsonObject = {"turn": request.turn, "step": request.step}
+    return foreign_draft("assistant/message", message | made_by | where)

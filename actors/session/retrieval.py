@@ -1,0 +1,131 @@
+"""The model's way back to what compactions hid: ``ccr_retrieve``, offered once there is something to read.
+
+Source: S-165..S-168, K-15 (it reads the nodes that the replacement shadows).
+"""
+
+from typing import Final
+
+import attrs
+import trio
+
+from actors.errors.rules import SettingError
+from actors.json import JsonObject, JsonValue
+from actors.log.events import Event
+from actors.log.log import Log
+from actors.log.project import event_message, message_to_wire
+from actors.log.projection import (
+    AssistantMessage,
+    ProjectedCall,
+    ProjectedMessage,
+    ToolResultMessage,
+)
+from actors.ports.model import ToolSchema
+from actors.ports.tool import Effect, ToolContext, ToolOutput
+from actors.rules.ccr import Archive, directory, page, render
+
+NAME: Final = "ccr_retrieve"
+MOST_CALLS: Final = 1024
+"""Calls of one reply that are looked for."""
+_SCHEMA: Final = ToolSchema(
+    NAME,
+    "Read messages that a summary stands for. Without a hash: list what can be read.",
+    {
+        "type": "object",
+        "properties": {
+            "hash": {"type": "string", "description": "the hash behind <<ccr: in the summary"},
+            "fromMessage": {"type": "integer", "description": "go on from this message"},
+        },
+        "additionalProperties": False,
+    },
+)
+
+
+def has_archives(log: Log) -> bool:
+    """Whether anything was put away."""
+    return any(event.type == "compaction/end" for event in log.events())
+
+
+class RetrieveTool:
+    """Reads the archives of one session."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    @property
+    def schema(self) -> ToolSchema:
+        """Name, description and parameters for the model."""
+        return _SCHEMA
+
+    @property
+    def effect(self) -> Effect:
+        """It only reads."""
+        return "read"
+
+    @property
+    def timeout_s(self) -> float | None:
+        """It waits for nothing."""
+        return None
+
+    async def call(self, arguments: JsonValue, context: ToolContext) -> ToolOutput:  # noqa: ARG002 - the port
+        """Return a page of an archive, or the list of them; an unknown hash is explained, no error."""
+        await trio.lowlevel.checkpoint()
+        given = arguments if isinstance(arguments, dict) else {}
+        ends = self._ends()
+        wanted = given.get("hash")
+        if wanted is None:
+            return ToolOutput(content=_listed(directory(ends)))
+        end = next((end for end in ends if end.get("ccrHash") == wanted), None)
+        if end is None:
+            return ToolOutput(
+                content=f"nothing is stored under {wanted!r}; leave the hash out for a list"
+            )
+        try:
+            found = page(self._rendered(end), given.get("fromMessage", 0))
+        except SettingError as refused:
+            return ToolOutput(content=str(refused), is_error=True, code="TOOL_INVALID_ARGS")
+        return ToolOutput(content=found.reply())
+
+    def _ends(self) -> list[JsonObject]:
+        data = [e.data() for e in self._log.events() if e.type == "compaction/end"]
+        return [end for end in data if isinstance(end, dict) and end.get("ccrHash")]
+
+    def _rendered(self, end: JsonObject) -> list[str]:
+        seq = end.get("summarySeq")
+        summary = self._log.event(seq) if isinstance(seq, int) else None
+        sources = summary.sources or () if summary is not None else ()
+        messages = [self._message(source) for source in sources]
+        names = {c.tool_call_id: c.tool_name for m in messages for c in _calls(m)}
+        return [render(message_to_wire(_named(m, names))) for m in messages if m is not None]
+
+    def _message(self, seq: int) -> ProjectedMessage | None:
+        """Return the message of an event, a reply with the calls that were logged behind it."""
+        message = event_message(self._log.event(seq))
+        if not isinstance(message, AssistantMessage):
+            return message
+        calls = list(message.tool_calls)
+        for event in self._log.events(seq + 1, seq + 1 + MOST_CALLS):
+            if event.type != "tool/call":
+                break
+            calls.append(_call(event))
+        return attrs.evolve(message, tool_calls=tuple(calls))
+
+
+def _call(event: Event) -> ProjectedCall:
+    data = event.data()
+    made = data if isinstance(data, dict) else {}
+    return ProjectedCall(str(made.get("toolCallId")), str(made.get("name")), made.get("arguments"))
+
+
+def _calls(message: ProjectedMessage | None) -> tuple[ProjectedCall, ...]:
+    return message.tool_calls if isinstance(message, AssistantMessage) else ()
+
+
+def _named(message: ProjectedMessage, names: dict[str, str]) -> ProjectedMessage:
+    if not isinstance(message, ToolResultMessage):
+        return message
+    return attrs.evolve(message, tool_name=names.get(message.tool_call_id, ""))
+
+
+def _listed(archives: list[Archive]) -> str:
+    lines = [f"{a.hash}: {a.messages} messages, {a.chars} characters" for a in archives]
+    return "\n".join(lines) or "nothing was put away"

@@ -1,0 +1,56 @@
+"""Asking the model for a summary of what a compaction hides.
+
+Source: S-160..S-162, K-15.
+"""
+
+from collections.abc import Sequence
+
+import trio
+
+from actors.log.json_text import json_text
+from actors.log.project import message_to_wire
+from actors.log.projection import ProjectedMessage, UserMessage
+from actors.log.request import content_text
+from actors.ports.model import Failed, ModelRequest
+from actors.rules.compaction import SUMMARIZER_TIMEOUT_S
+from actors.rules.compaction_settings import CompactionSettings
+from actors.rules.transcript import prepare, request, split_summary
+from actors.session.state import SessionState
+from actors.session.stream import Stream
+
+
+async def summarise(
+    session: SessionState,
+    hidden: Sequence[ProjectedMessage],
+    settings: CompactionSettings,
+    limit_units: float,
+) -> str | Failed:
+    """Return the model's summary of the messages, asked for at most ``limit_units`` long.
+
+    An earlier summary among them is carried on, not summarised again.
+    """
+    earlier, rest = split_summary([message_to_wire(message) for message in hidden])
+    material = prepare(rest, settings.material_budget_chars, json_text)
+    prompt = UserMessage(0, request(material, earlier, limit_units, json_text))
+    asked = ModelRequest(
+        session_id=session.id,
+        turn=session.log.fold.turns,
+        step=0,
+        purpose="summary",
+        model=session.model.name,
+        messages=(prompt,),
+        config=session.agent.config,
+    )
+    with trio.move_on_after(SUMMARIZER_TIMEOUT_S):
+        stream = Stream(asked, _unseen, session.services.limits.stream_idle_s)
+        reply = await stream.run(session.model)
+        return reply if isinstance(reply, Failed) else content_text(list(reply.content))
+    return Failed(
+        bucket="transient",
+        code="COMPACTION_TIMEOUT",
+        message=f"the summary took more than {SUMMARIZER_TIMEOUT_S:g} s",
+    )
+
+
+def _unseen(_item: object) -> None:
+    """A summary is no part of the conversation: its pieces are shown to nobody."""
