@@ -63,7 +63,9 @@ class SessionActor:
                 try:
                     await self._serve(mailbox, desk)
                 finally:
-                    await self._settle(desk)
+                    bound_s = session.services.limits.ending_s
+                    with trio.move_on_after(bound_s, shield=True):
+                        await self._settle(desk)
                 nursery.cancel_scope.cancel()
         finally:
             self._entered(self._id, None)
@@ -89,17 +91,16 @@ class SessionActor:
         desk.flushed()
 
     async def _settle(self, desk: Desk) -> None:
-        """End the running turn and write its end; bounded, because this may run while cancelled."""
+        """End what runs and write its end."""
         journal = desk.session.journal
-        with trio.move_on_after(desk.session.services.limits.close_grace_s, shield=True):
-            desk.interrupt("disposed")
-            while journal.failure is None:
-                stirred = trio.Event()
-                journal.wake = stirred.set
-                await self._flush(desk)
-                if not desk.running:
-                    return
-                await stirred.wait()
+        desk.interrupt("disposed")
+        while journal.failure is None:
+            stirred = trio.Event()
+            journal.wake = stirred.set
+            await self._flush(desk)
+            if not desk.running:
+                return
+            await stirred.wait()
 
     def _poke(self, mailbox: Mailbox[Mail]) -> None:
         """Something was posted by the turn: come and write it."""

@@ -78,3 +78,8 @@ class Limits:
     """Children of one session that have not ended."""
     compactions: int = _count(4)
     """Summaries made at the same time in one engine (K-15)."""
+
+    @property
+    def ending_s(self) -> float:
+        """How long a running turn may take to end once it was told to: the tools, then the log."""
+        return self.tool_grace_s + self.straggler_s + self.close_grace_s

@@ -203,12 +203,12 @@ class Stage:
 
 @asynccontextmanager
 async def open_stage(
-    services: Services, *, drain_s: float, report: Callable[[str, Exception], None]
+    services: Services, *, report: Callable[[str, Exception], None]
 ) -> AsyncIterator[Stage]:
     """Open the supervisor of sessions; it owns the tasks of all of them.
 
     Leaving the block takes no new input, ends running turns as ``aborted`` with the cause ``disposed``,
-    writes their ends, closes the feeds, and puts the sessions to rest, within ``drain_s`` seconds.
+    writes their ends, closes the feeds, and puts the sessions to rest, within ``Limits.ending_s``.
     """
     stage = Stage(services)
     limits = services.limits
@@ -218,7 +218,7 @@ async def open_stage(
                 stage.start,
                 capacity=limits.mailbox,
                 max_active=limits.max_active,
-                drain_s=drain_s,
+                drain_s=limits.ending_s,
                 report=report,
             ) as actors:
                 stage.open_with(actors)

@@ -3,7 +3,6 @@
 Source: K-7, L-10..L-19, P5.
 """
 
-
 import trio
 
 from actors.json import JsonObject

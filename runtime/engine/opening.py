@@ -122,10 +122,8 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
 async def _running(
     services: Services, on_ask: OnAsk | None, report: Report
 ) -> AsyncIterator[Engine]:
-    limits = services.limits
-    drain_s = limits.tool_grace_s + limits.straggler_s + limits.close_grace_s
     async with trio.open_nursery() as watchers:
-        async with open_stage(services, drain_s=drain_s, report=report) as stage:
+        async with open_stage(services, report=report) as stage:
             if on_ask is not None:
                 await watchers.start(answer_asks, services.asks, on_ask, report)
             if services.recovery == "resume":

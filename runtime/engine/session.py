@@ -91,17 +91,15 @@ class Session:
             await self.send(message)
             return await self.result(named)
         except trio.Cancelled:
-            await self._abandon(named)
+            with trio.move_on_after(self._stage.services.limits.ending_s, shield=True):
+                await self._abandon(named)
             raise
 
     async def _abandon(self, message_id: str) -> None:
-        """Whoever owned the turn is gone: take the input back, or end its turn; bounded."""
-        limits = self._stage.services.limits
-        bound_s = limits.tool_grace_s + limits.straggler_s + limits.close_grace_s
-        with trio.move_on_after(bound_s, shield=True):
-            # It stands behind the prompt in the mailbox, so what became of that is known by then.
-            if await self.send(Abandon(message_id)):
-                await self.result(message_id)
+        """Whoever owned the turn is gone: take the input back, or end its turn."""
+        # It stands behind the prompt in the mailbox, so what became of that is known by then.
+        if await self.send(Abandon(message_id)):
+            await self.result(message_id)
 
     async def prompt(
         self,
