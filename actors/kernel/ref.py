@@ -53,7 +53,12 @@ class Ref(Generic[M]):
         reply.waiting = current_task()
         await wait_task_rescheduled(reply.abandon)
         outcome = reply.outcome
-        return reply.result() if isinstance(outcome, Failure) else outcome
+        if not isinstance(outcome, Failure):
+            return outcome
+        try:
+            return reply.result()
+        finally:
+            del reply, outcome  # else the error, its traceback and the reply keep each other alive
 
     async def ask_control(self, message: M) -> object:
         """Put the message before all work and return its answer; else as :meth:`ask`.

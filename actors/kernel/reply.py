@@ -93,7 +93,10 @@ class Reply(Generic[R]):
             await wait_task_rescheduled(self.abandon)
         else:
             await self._wait_beside(current_task())
-        return self.result()
+        try:
+            return self.result()
+        finally:
+            del self  # else a raised error, its traceback and the reply keep each other alive
 
     def result(self) -> R:
         """Return the value or raise the error of a settled reply."""
@@ -103,7 +106,7 @@ class Reply(Generic[R]):
         try:
             raise outcome.error
         finally:
-            del self, outcome  # else the traceback and the reply keep each other alive
+            del self, outcome
 
     def abandon(self, _raise_cancel: object) -> Abort:
         """Forget the first waiter, which was cancelled; of several it is the one in front."""
