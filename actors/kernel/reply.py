@@ -60,6 +60,12 @@ class Reply(Generic[R]):
         """Whether it is settled."""
         return self.outcome is not _OPEN
 
+    @property
+    def awaited(self) -> bool:
+        """Whether a task waits here now."""
+        waiting = self.waiting
+        return any(waiting) if isinstance(waiting, list) else waiting is not None
+
     def set(self, value: R) -> bool:
         """Answer with ``value``; False when it was settled before, which changes nothing."""
         if self.outcome is not _OPEN:

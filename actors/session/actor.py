@@ -68,6 +68,7 @@ class SessionActor:
                         await self._settle(desk)
                 nursery.cancel_scope.cancel()
         finally:
+            desk.lost()
             self._entered(self._id, None)
 
     async def _serve(self, mailbox: Mailbox[Mail], desk: Desk) -> None:
@@ -75,6 +76,8 @@ class SessionActor:
             self._attending = False
             mail = await mailbox.take()
             self._attending = True
+            if mailbox.stopping:
+                desk.leave()
             asked_to_leave = not mail and not self._poked
             self._poked = False
             for envelope in mail:
@@ -93,7 +96,7 @@ class SessionActor:
     async def _settle(self, desk: Desk) -> None:
         """End what runs and write its end."""
         journal = desk.session.journal
-        desk.interrupt("disposed")
+        desk.leave()
         while journal.failure is None:
             stirred = trio.Event()
             journal.wake = stirred.set

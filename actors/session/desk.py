@@ -10,6 +10,7 @@ from typing import Final, TypeAlias, assert_never
 import trio
 
 from actors.errors import GreenroomError
+from actors.errors.session import TurnLostError
 from actors.kernel.reply import Reply
 from actors.log.events import Draft, Event
 from actors.session.compaction import Compaction
@@ -93,10 +94,25 @@ class Desk:
         compacting = not turn_only and self._compaction.interrupt()
         return self._inputs.interrupt(cause) or compacting
 
-    async def settled(self) -> None:
-        """Wait until the running turn has ended and its end is durable."""
+    def leave(self) -> None:
+        """The actor is leaving: end what runs, start nothing more."""
+        self._inputs.leave()
+        self.interrupt("disposed")
+
+    def lost(self) -> None:
+        """The actor has left; whoever waits for what it had not begun is told."""
+        self._inputs.lost(TurnLostError(self.session.id, "it had not begun when the session left"))
+
+    @property
+    def busy(self) -> bool:
+        """Whether something runs that :meth:`settled` waits for."""
+        return self.running or self._compaction.running
+
+    async def settled(self, *, turn_only: bool = False) -> None:
+        """Wait until the running turn has ended and its end is durable; a compaction too unless ``turn_only``."""
         await self._inputs.settled()
-        await self._compaction.settled()
+        if not turn_only:
+            await self._compaction.settled()
 
     def flushed(self) -> None:
         """Everything that was folded is durable: what waited for that may start."""

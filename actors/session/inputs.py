@@ -6,6 +6,7 @@ Source: K-8, K-9, K-38, L-60..L-67, D-255..D-269.
 from collections.abc import Callable
 from typing import assert_never
 
+from actors.errors import GreenroomError
 from actors.errors.session import (
     InputUnknownError,
     MessageConflictError,
@@ -51,6 +52,7 @@ class Inputs:
         self._session = session
         self._turn: TurnRun | None = None
         self._spawned = False
+        self._leaving = False
         self._latch = Latch()
         self._wakes = WakeBudget(limit=session.services.limits.background_wakes)
         self.turn_ended: Callable[[], None] | None = None
@@ -74,8 +76,17 @@ class Inputs:
 
     @property
     def awaited(self) -> bool:
-        """Whether somebody waits for a result."""
-        return bool(self._waiters)
+        """Whether somebody waits for a result; who was cancelled in the wait does not."""
+        return any(reply.awaited for waiting in self._waiters.values() for reply in waiting)
+
+    def leave(self) -> None:
+        """The actor is leaving: no turn starts any more, the input that comes waits."""
+        self._leaving = True
+
+    def lost(self, error: GreenroomError) -> None:
+        """The actor has left: a turn that was never started has no end but this."""
+        if self._turn is not None:
+            self._turn.done.fail(error)
 
     def interrupt(self, cause: str) -> bool:
         """Interrupt the turn; False when none runs."""
@@ -145,7 +156,11 @@ class Inputs:
         if result is not None:
             self._session.journal.acknowledge(reply, result)
         else:
-            self._waiters.setdefault(message_id, []).append(reply)
+            waiting = self._waiters.setdefault(message_id, [])
+            for gone in [known for known in waiting if not known.awaited]:
+                waiting.remove(gone)
+                gone.set(None)
+            waiting.append(reply)
 
     def flushed(self) -> None:
         """What was folded is durable: a turn that was opened may run (P4)."""
@@ -156,7 +171,8 @@ class Inputs:
     def wake(self) -> None:
         """Start a turn with what waits, when nothing runs."""
         fold = self._session.log.fold
-        if self._turn is None and fold.inbox.pending and not (fold.held or fold.closed):
+        idle = self._turn is None and not self._leaving
+        if idle and fold.inbox.pending and not (fold.held or fold.closed):
             self._open_turn(None)
 
     def _accepted_before(self, message_id: MessageId, content: JsonValue) -> bool:
@@ -215,7 +231,7 @@ class Inputs:
         return Standing(
             running=self._turn is not None,
             interrupted=self._turn is not None and self._turn.interrupted,
-            disposed=self._turn is not None and self._turn.cause == "disposed",
+            disposed=self._leaving,
             held=self._session.log.fold.held,
             next_step=len(inbox.next_step),
             next_turn=len(inbox.next_turn),
@@ -258,6 +274,7 @@ class Inputs:
             await turn.run()
         finally:
             self._turn = None
+            self._session.between_steps()
             if self._session.journal.wake is not None:
                 self._session.journal.wake()
         self._answer_waiters()

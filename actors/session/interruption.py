@@ -11,16 +11,15 @@ Settled: TypeAlias = Callable[[], Awaitable[None]]
 class Interruption:
     """What was told to end. ``found`` says whether anything was running."""
 
-    def __init__(self, ends: Sequence[Settled]) -> None:
+    def __init__(self, ends: Sequence[Settled], *, found: bool) -> None:
         self._ends = ends
-
-    @property
-    def found(self) -> bool:
-        """Whether anything was told to end."""
-        return bool(self._ends)
+        self.found = found
 
     async def settled(self) -> None:
-        """Wait until everything that was told to end has ended, and its end is durable.
+        """Wait until everything in the scope has ended, also what was ending by itself; durable on return.
+
+        Raises:
+            StoreError: an end could not be written; recovery writes it at the next activation.
 
         Cancellation:
             Always a checkpoint; the interrupt stands.

@@ -5,6 +5,7 @@ Source: design 5.
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TypeAlias
 
 import trio
@@ -119,8 +120,10 @@ class Stage:
             desks = [d for d in self._desks.values() if session_id in d.session.path]
         else:
             desks = [d for d in (self._desks.get(session_id),) if d is not None]
-        told = [d for d in desks if d.interrupt(cause, turn_only=scope == "turn")]
-        return Interruption([desk.settled for desk in told])
+        turn_only = scope == "turn"
+        told = [desk.interrupt(cause, turn_only=turn_only) for desk in desks]
+        ends = [partial(desk.settled, turn_only=turn_only) for desk in desks if desk.busy]
+        return Interruption(ends, found=any(told))
 
     async def subscribe(self, session_id: SessionId, after: int | None, *, live: bool) -> Feed:
         """Follow a session from behind the seq ``after``; it need not be live.

@@ -107,8 +107,12 @@ class TurnRun:
             raise
         finally:
             self._ended = True
-            with trio.move_on_after(self._session.services.limits.close_grace_s, shield=True):
-                await self._close(end)
+            try:
+                with trio.move_on_after(self._session.services.limits.close_grace_s, shield=True):
+                    await self._close(end)
+            except Exception as lost:
+                self.done.fail(lost)
+                raise
             self.done.set(end)
 
     async def _close(self, end: Ending) -> None:
@@ -123,6 +127,8 @@ class TurnRun:
             return end
         while self._step < limit:
             self._step += 1
+            if self._cause is not None:
+                return ending(None, cause=self._cause)
             await self._entry.commit()
             reply = await self._reply()
             if isinstance(reply, Failed):
