@@ -13,7 +13,7 @@ from actors.log.hide_gate import check_hide
 from actors.log.inbox import Inbox
 from actors.log.pairs import balanced_cuts
 from actors.log.project import arguments_of, message_of, messages_of, node_units, piece_units
-from actors.log.projection import Messages, Projection
+from actors.log.projection import Messages, Part, Projection
 from actors.log.projection_step import handler_of
 from actors.log.replace_gate import check_replace
 from actors.log.state import OpenAsk, State
@@ -189,7 +189,7 @@ class Fold:
             message_of(node, events) if isinstance(node.message, Unset) else node.message
             for node in state.surface.tail
         ]
-        parts.append(tuple([message for message in tail if message is not None]))
+        parts.append(Part([message for message in tail if message is not None]))
         return Projection(Messages(parts), events.next_seq)
 
     def between(self, start_seq: int, end_seq: int) -> tuple[int, ...]:

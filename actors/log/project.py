@@ -12,6 +12,7 @@ from actors.log.events import Event
 from actors.log.json_text import json_units
 from actors.log.projection import (
     AssistantMessage,
+    Part,
     ProjectedCall,
     ProjectedMessage,
     SystemMessage,
@@ -29,11 +30,11 @@ def message_of(node: Node, events: StoredEvents) -> ProjectedMessage | None:
     return node.message
 
 
-def messages_of(piece: Piece, events: StoredEvents) -> tuple[ProjectedMessage, ...]:
+def messages_of(piece: Piece, events: StoredEvents) -> Part:
     """Return the messages of a finished piece."""
     if piece.messages is None:
-        found = (message_of(node, events) for node in piece.nodes)
-        piece.messages = tuple(message for message in found if message is not None)
+        found = [message_of(node, events) for node in piece.nodes]
+        piece.messages = Part([message for message in found if message is not None])
     return piece.messages
 
 

@@ -4,13 +4,16 @@ Source: S section 6 (shapes), D-65..D-71.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain
-from typing import Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 import attrs
 
 from actors.json import JsonObject, JsonValue
+
+if TYPE_CHECKING:
+    from actors.log.request import Paired
 
 Content: TypeAlias = str | list[JsonObject]
 
@@ -73,20 +76,33 @@ class ToolResultMessage:
 ProjectedMessage: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolResultMessage
 
 
+class Part:
+    """Some of the messages, in order; what is computed from them is kept. Never changes."""
+
+    __slots__ = ("messages", "paired", "prompts")
+
+    def __init__(self, messages: Iterable[ProjectedMessage]) -> None:
+        self.messages = tuple(messages)
+        self.paired: Paired | None = None
+        """What a request shows of them, once somebody asked (:mod:`actors.log.request`)."""
+        self.prompts: tuple[SystemMessage, ...] | None = None
+
+
 class Messages(Sequence[ProjectedMessage]):
     """Messages in order, kept in the parts that projections share; never changes."""
 
-    __slots__ = ("_ends", "_parts")
+    __slots__ = ("_ends", "parts")
 
-    def __init__(self, parts: Sequence[tuple[ProjectedMessage, ...]]) -> None:
-        self._parts = tuple(parts)
+    def __init__(self, parts: Iterable[Part]) -> None:
+        self.parts = tuple(parts)
         self._ends: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
-        return sum(map(len, self._parts))
+        ends = self._places()
+        return ends[-1] if ends else 0
 
     def __iter__(self) -> Iterator[ProjectedMessage]:
-        return chain.from_iterable(self._parts)
+        return chain.from_iterable([part.messages for part in self.parts])
 
     @overload
     def __getitem__(self, index: int) -> ProjectedMessage: ...
@@ -95,13 +111,12 @@ class Messages(Sequence[ProjectedMessage]):
     def __getitem__(self, index: int | slice) -> ProjectedMessage | Sequence[ProjectedMessage]:
         if isinstance(index, slice):
             return tuple(self)[index]
-        if self._ends is None:
-            self._ends = tuple(accumulate(map(len, self._parts)))
+        ends = self._places()
         place = index if index >= 0 else index + len(self)
         if not 0 <= place < len(self):
             raise IndexError(index)
-        part = bisect_right(self._ends, place)
-        return self._parts[part][place - self._ends[part]]
+        part = bisect_right(ends, place)
+        return self.parts[part].messages[place - ends[part]]
 
     def __eq__(self, other: object) -> bool:
         return tuple(self) == tuple(other) if isinstance(other, Sequence) else NotImplemented
@@ -111,6 +126,22 @@ class Messages(Sequence[ProjectedMessage]):
 
     def __repr__(self) -> str:
         return f"Messages({list(self)!r})"
+
+    def prompts(self) -> tuple[SystemMessage, ...]:
+        """Return the system and developer messages in order; only new parts are looked through."""
+        return tuple(chain.from_iterable([part.prompts or _prompts(part) for part in self.parts]))
+
+    def _places(self) -> tuple[int, ...]:
+        """Return where each part ends."""
+        if self._ends is None:
+            self._ends = tuple(accumulate([len(part.messages) for part in self.parts]))
+        return self._ends
+
+
+def _prompts(part: Part) -> tuple[SystemMessage, ...]:
+    if part.prompts is None:
+        part.prompts = tuple([m for m in part.messages if isinstance(m, SystemMessage)])
+    return part.prompts
 
 
 @attrs.frozen

@@ -20,7 +20,7 @@ from actors.log.calls import Call
 
 if TYPE_CHECKING:
     from actors.json import JsonValue
-    from actors.log.projection import ProjectedMessage
+    from actors.log.projection import Part, ProjectedMessage
 
 PIECE: Final = 128
 
@@ -72,7 +72,7 @@ class Piece:
         self.nodes = tuple(nodes)
         self.first_key = nodes[0].key
         self.top_seq = max(node.seq for node in nodes)
-        self.messages: tuple[ProjectedMessage, ...] | None = None
+        self.messages: Part | None = None
         self.units: int | None = None
 
 
