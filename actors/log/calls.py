@@ -33,6 +33,23 @@ class Call:
     inline: bool = False
     recorded: bool = True
     decision: Decision | None = None
+    place: int = 0
+    """Counts the calls of a log in the order in which they were opened."""
+
+    def decided(self, decision: Decision) -> "Call":
+        """Return the call with the last decision of the gate; spelled out, for every call passes here."""
+        return Call(
+            self.seq,
+            self.tool_call_id,
+            self.name,
+            self.node,
+            self.turn,
+            self.step,
+            self.inline,
+            self.recorded,
+            decision,
+            self.place,
+        )
 
 
 @attrs.frozen(kw_only=True)
@@ -51,22 +68,23 @@ class OpenCall:
 class OpenCalls:
     """The open calls in the order in which they were made."""
 
-    __slots__ = ("_older", "by_id")
+    __slots__ = ("_count", "_older", "by_id")
 
     def __init__(self) -> None:
         self.by_id: dict[str, Call] = {}
         """The newest open call of each id; read only for others."""
         self._older: tuple[Call, ...] = ()
         """Open calls whose id was used again; only foreign logs have any."""
+        self._count = 0
 
     def in_order(self) -> list[Call]:
         """Return every open call in call order."""
-        if not self._older:
-            return list(self.by_id.values())
-        return sorted([*self._older, *self.by_id.values()], key=lambda call: call.seq)
+        return sorted([*self._older, *self.by_id.values()], key=lambda call: call.place)
 
     def open(self, call: Call) -> None:
-        """Add a call."""
+        """Add a new call."""
+        call.place = self._count
+        self._count += 1
         known = self.by_id.pop(call.tool_call_id, None)
         if known is not None:
             self._older = (*self._older, known)
@@ -85,13 +103,14 @@ class OpenCalls:
     def forget_nodes(self, low: int, high: int) -> None:
         """Drop the calls of the assistant nodes with low <= key <= high, which left the surface (S-117)."""
         kept = [call for call in self.in_order() if not low <= call.node <= high]
-        self.by_id, self._older = {}, ()
-        for call in kept:
-            self.open(call)
+        self.by_id = {call.tool_call_id: call for call in kept}
+        newest = set(map(id, self.by_id.values()))
+        self._older = tuple([call for call in kept if id(call) not in newest])
 
     def fork(self) -> "OpenCalls":
         """Return a copy that goes its own way."""
         copy = OpenCalls()
+        copy._count = self._count
         if self.by_id:
             copy.by_id = self.by_id.copy()
             copy._older = self._older

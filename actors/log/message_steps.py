@@ -5,6 +5,8 @@ Source: S-60..S-66, D-40, D-41, K-31, K-32, K-37.
 
 from collections.abc import Sequence
 
+import attrs
+
 from actors.json import JsonObject, JsonValue
 from actors.log.calls import Call
 from actors.log.events import Event, Hide, Replace
@@ -42,7 +44,7 @@ def tool_call(state: State, event: Event, data: JsonObject) -> None:
     name = data.get("toolCallId")
     known = state.calls.by_id.get(name) if type(name) is str else None
     if known is not None and known.inline and not known.recorded:
-        state.calls.change(_recorded(known, event.seq))
+        state.calls.change(attrs.evolve(known, seq=event.seq, recorded=True))
     elif data.get("inline") is not True:
         _attach(state, event, data)
 
@@ -154,10 +156,6 @@ def _attach(state: State, event: Event, data: JsonObject) -> None:
     if call.tool_call_id:
         state.call_ids.add(call.tool_call_id, event.seq)
         state.calls.open(call)
-
-
-def _recorded(call: Call, seq: int) -> Call:
-    return Call(seq, call.tool_call_id, call.name, call.node, call.turn, call.step, call.inline)
 
 
 def _text(value: JsonValue) -> str:

@@ -8,7 +8,6 @@ from typing import Final, TypeAlias
 
 from actors.errors.log import InboxSpliceError
 from actors.json import JsonObject, JsonValue
-from actors.log.calls import Call
 from actors.log.events import Event
 from actors.log.inbox import Inbox
 from actors.log.message_steps import (
@@ -64,19 +63,7 @@ def _gate_decision(state: State, _event: Event, data: JsonObject) -> None:
     call = state.calls.by_id.get(name) if type(name) is str else None
     if call is None:
         return
-    state.calls.change(
-        Call(
-            call.seq,
-            call.tool_call_id,
-            call.name,
-            call.node,
-            call.turn,
-            call.step,
-            call.inline,
-            call.recorded,
-            "block" if data.get("decision") == "block" else "allow",
-        )
-    )
+    state.calls.change(call.decided("block" if data.get("decision") == "block" else "allow"))
 
 
 def ask_id(data: JsonObject) -> str | None:

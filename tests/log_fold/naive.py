@@ -32,7 +32,7 @@ class Naive:
     def feed(self, event: Event) -> None:
         loaded = event.data()
         data = loaded if isinstance(loaded, dict) else {}
-        handler = getattr(self, "_" + event.type.replace("/", "_"), None)
+        handler = getattr(self, "_" + event.type.replace("/", "_").replace("-", "_"), None)
         if event.type in MESSAGES:
             self._message(event, data)
         elif handler is not None:
@@ -75,6 +75,7 @@ class Naive:
 
     def _open(self, call, node):
         call["decision"] = None
+        call["home"] = node
         node["calls"].append(call)
         self.open_calls.append({"call": call, "node": node})
         self.call_ids.add(call["id"])
@@ -98,9 +99,9 @@ class Naive:
 
     def _hide(self, op):
         gone = [node for node in self.nodes if op.start_seq <= node["seq"] <= op.end_seq]
-        self.nodes = [node for node in self.nodes if node not in gone]
+        self.nodes = [node for node in self.nodes if not any(node is old for old in gone)]
         self._forget(gone)
-        if self.open_node in gone:
+        if any(self.open_node is old for old in gone):
             self.open_node = None
         self.generation += 1
 
@@ -206,6 +207,19 @@ class Naive:
         return (
             {"type": role, "seq": seq, "content": data["content"]} if data.get("content") else None
         )
+
+    def cuts_pair(self, low: int, high: int) -> bool:
+        """Whether hiding low..high would take a call from its result, or a reply from its calls."""
+        for node in self.nodes:
+            home = node["call"] and node["call"]["home"]
+            inside = low <= node["seq"] <= high
+            alive = home and any(home is other for other in self.nodes)
+            if alive and inside != (low <= home["seq"] <= high):
+                return True
+            beside = [call["seq"] for call in node["calls"] if not call.get("inline")]
+            if any(inside != (low <= seq <= high) for seq in beside):
+                return True
+        return False
 
     def closers(self, reason="interrupted"):
         """Return type and data of what closes the log."""
