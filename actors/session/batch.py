@@ -21,6 +21,7 @@ from actors.session.call import (
 )
 from actors.session.drafts import result_draft
 from actors.session.gate import Gate
+from actors.session.live import CallEnded
 from actors.session.state import SessionState
 
 Answered: TypeAlias = tuple[CallSpec, CallOutcome]
@@ -99,7 +100,8 @@ class Batch:
             return
         limits = self._session.services.limits
         self._running = [
-            Execution(call, Deadlines(limits.tool_grace_s, limits.straggler_s)) for call in calls
+            Execution(call, Deadlines(limits.tool_grace_s, limits.straggler_s), self._show_end)
+            for call in calls
         ]
         for execution in self._running:
             self._session.start_execution(self._gate.pass_and_run, execution, self)
@@ -110,6 +112,17 @@ class Batch:
         answered = zip(calls, outcomes, strict=True)
         self._answers |= {call.made_as: (call.id, outcome) for call, outcome in answered}
         await self._record(list(zip(calls, outcomes, strict=True)))
+
+    def _show_end(self, call: CallSpec, outcome: CallOutcome) -> None:
+        self._session.live(
+            CallEnded(
+                turn=call.turn,
+                step=call.step,
+                tool_call_id=call.id,
+                content=outcome.content,
+                error=outcome.error,
+            )
+        )
 
     def _replayed(self, call: CallSpec) -> CallOutcome:
         """Return a copy of the result of the call that had this id before; nothing is run (L-31)."""
@@ -139,5 +152,5 @@ class Batch:
             await self._record([(call, closed("not-started")) for call in rest])
 
     async def _record(self, answered: Sequence[Answered]) -> None:
-        drafts = [result_draft(self._session.trimmed(outcome), call) for call, outcome in answered]
+        drafts = [result_draft(outcome, call) for call, outcome in answered]
         await self._session.journal.commit(*drafts)

@@ -4,6 +4,7 @@ It runs in a task of the session, not of the turn, so that a tool that swallows 
 holds nobody up: the turn closes the call without it, and the task stays owned (K-21).
 """
 
+from collections.abc import Callable
 from typing import Literal, Protocol, TypeAlias
 
 import attrs
@@ -11,9 +12,12 @@ import orjson
 import trio
 
 from actors.errors import GreenroomError
+from actors.errors.log import EventDataError
 from actors.ids import CallId
 from actors.json import JsonObject, JsonValue
 from actors.kernel.reply import Reply
+from actors.log.codec import encode
+from actors.log.foreign import mend
 from actors.ports.tool import Tool, ToolContext, ToolOutput
 from actors.rules.interrupt import CallFate, closing
 
@@ -108,11 +112,14 @@ class Starting(Protocol):
 class Execution:
     """Runs one tool body under its deadlines and turns whatever it does into an outcome."""
 
-    __slots__ = ("_scope", "cancelled", "deadlines", "outcome", "spec")
+    __slots__ = ("_scope", "_told", "cancelled", "deadlines", "outcome", "spec")
 
-    def __init__(self, spec: CallSpec, deadlines: Deadlines) -> None:
+    def __init__(
+        self, spec: CallSpec, deadlines: Deadlines, told: Callable[[CallSpec, CallOutcome], None]
+    ) -> None:
         self.spec = spec
         self.deadlines = deadlines
+        self._told = told
         self.cancelled = trio.Event()
         self.outcome: Reply[CallOutcome] = Reply()
         self._scope = trio.CancelScope()
@@ -126,6 +133,7 @@ class Execution:
         """Give the call its outcome, once."""
         if self.outcome.set(outcome):
             self.deadlines.settle()
+            self._told(self.spec, outcome)
 
     def interrupt(self, now_s: float) -> None:
         """Tell the call to end: its signal is set and the grace begins."""
@@ -178,10 +186,19 @@ def _raised(error: Exception) -> CallOutcome:
 
 
 def outcome_of(output: object) -> CallOutcome:
-    """Return the outcome of what a tool returned; anything but a :class:`ToolOutput` is its author's mistake."""
+    """Return the outcome of what a tool returned.
+
+    Anything but a :class:`ToolOutput` of JSON values is its author's mistake, and an error result.
+    """
     if not isinstance(output, ToolOutput):
         text = f"the tool returned {type(output).__name__}, not a ToolOutput"
         return refused("TOOL_RESULT_INVALID", text)
+    try:
+        encode(mend(output.content).value)
+        encode(mend(output.meta).value)
+    except EventDataError as no_json:
+        text = str(no_json)
+        return attrs.evolve(refused("TOOL_RESULT_INVALID", text), voted=output.terminate)
     error: JsonObject | None = (
         {"name": "ToolError", "code": output.code} if output.is_error else None
     )

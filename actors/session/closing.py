@@ -3,13 +3,11 @@
 Source: P5, S-13 and S-09 of the scenarios, D-271, D-272, K-9.
 """
 
-from collections.abc import Sequence
-
 from actors.json import JsonObject
 from actors.log.events import Draft
 from actors.rules.interrupt import CallFate, Ending
 from actors.session.call import CallSpec, closed
-from actors.session.drafts import decided_draft, foreign_draft, result_draft
+from actors.session.drafts import decided_draft, result_draft
 from actors.session.state import SessionState
 
 
@@ -18,18 +16,13 @@ def closing_drafts(
     number: int,
     step: int,
     end: Ending,
-    partial: Sequence[JsonObject],
 ) -> list[Draft]:
     """Return the batch that ends the turn ``number``.
 
-    What a cut stream delivered stays, marked as incomplete; open asks are withdrawn; every call
-    without a result gets one; the end says why.
+    Open asks are withdrawn; every call without a result gets one; the end says why.
     """
-    drafts: list[Draft] = []
-    if partial:
-        drafts.append(_partial_draft(number, step, partial))
     fold = session.log.fold
-    drafts += [decided_draft(ask_id, "cancel", "interrupt") for ask_id in fold.open_asks]
+    drafts = [decided_draft(ask_id, "cancel", "interrupt") for ask_id in fold.open_asks]
     for call in fold.open_calls.values():
         fate: CallFate = "straggler" if call.decision == "allow" else "not-started"
         spec = CallSpec(
@@ -44,17 +37,6 @@ def closing_drafts(
         drafts.append(result_draft(closed(fate), spec))
     drafts.append(Draft("turn/end", _end_data(number, end)))
     return drafts
-
-
-def _partial_draft(number: int, step: int, partial: Sequence[JsonObject]) -> Draft:
-    data: JsonObject = {
-        "content": list(partial),
-        "stopReason": "aborted",
-        "interrupted": True,
-        "turn": number,
-        "step": step,
-    }
-    return foreign_draft("assistant/message", data)
 
 
 def _end_data(number: int, end: Ending) -> JsonObject:

@@ -220,10 +220,11 @@ class Desk:
             waiting=(len(fold.inbox.next_step), len(fold.inbox.next_turn)),
             stragglers=session.stragglers,
             projected_units=fold.projected_units,
+            retry=session.retry_wait,
         )
 
     def _state(self) -> SessionStatus:
-        if self.session.retry_attempt is not None:
+        if self.session.retry_wait is not None:
             return "retrying"
         if self.running:
             return "running"

@@ -3,23 +3,38 @@
 Source: L-11, L-90..L-100, K-10, N-4.
 """
 
-from typing import TypeAlias
+import trio
 
 from actors.json import JsonObject
+from actors.log.events import Draft
 from actors.ports.model import Failed, ModelRequest
 from actors.rules.assembly import Assembled
 from actors.rules.retry import (
     CompactThenRetry,
+    Decision,
+    Failure,
+    GiveUp,
     Retry,
+    RetryMeans,
     RetryState,
+    decide,
     give_up,
 )
 from actors.session.call import CallSpec
+from actors.session.drafts import foreign_draft
 from actors.session.entry import Entry
+from actors.session.live import RequestStarted
+from actors.session.replies import (
+    attempt_draft,
+    call_draft,
+    message_draft,
+    partial_draft,
+    retry_data,
+    specs,
+    tokens_of,
+)
 from actors.session.state import SessionState
 from actors.session.stream import Stream
-
-Again: TypeAlias = Retry | CompactThenRetry
 
 
 class Exchange:
@@ -33,10 +48,10 @@ class Exchange:
         self._session = session
         self._entry = entry
         self._retries = RetryState()
-        self._stream: Stream | None = None
         self._request: ModelRequest | None = None
-        self._awaited: JsonObject | None = None
-        """The retry that is waited for, as it is logged when the wait is cut."""
+        self._stream: Stream | None = None
+        self._waiting: list[Draft] = []
+        """What is logged when the wait for a retry is cut."""
 
     async def reply(self, step: int) -> Assembled | Failed:
         """Return what the model answers in this step, or its last failure; durable on return.
@@ -51,18 +66,122 @@ class Exchange:
             attempt += 1
             await self._entry.commit()
             request = self._request = self._entry.request(step, attempt)
-            answer = await self._attempt(request)
+            answer = await self._ask(request)
             if not isinstance(answer, Failed):
                 await self._write_reply(answer, request)
                 return answer
-            decision = self._decide(answer)
-            if isinstance(decision, Retry | CompactThenRetry):
-                self._retries = decision.state
-                if await self._prepared(answer, request, decision):
-                    continue
-                decision = give_up(self._retries)
-                answer_logged = True
-            else:
-                answer_logged = False
-            await self._write_failure(answer, request, decision, attempted=answer_logged)
-            return answer
+            if not await self._prepared(answer, request):
+                return answer
+
+    def cut_drafts(self) -> list[Draft]:
+        """Return what is logged when the turn ends now: the part of a reply that arrived, a retry that is not made."""
+        drafts, self._waiting = self._waiting, []
+        partial = self._delivered()
+        if partial and self._request is not None:
+            drafts.append(partial_draft(partial, self._request))
+        return drafts
+
+    async def _prepared(self, failed: Failed, request: ModelRequest) -> bool:
+        """Log the failure; True when the model is to be asked again now."""
+        delivered = self._delivered()
+        decision = self._decide(failed)
+        attempted = attempt_draft(failed, request, delivered)
+        if isinstance(decision, Retry):
+            await self._wait(failed, attempted, decision)
+            return True
+        if isinstance(decision, CompactThenRetry) and await self._make_room(failed, attempted):
+            return True
+        end = decision if isinstance(decision, GiveUp) else give_up(self._retries)
+        await self._write_failure(failed, request, delivered, end)
+        return False
+
+    async def _ask(self, request: ModelRequest) -> Assembled | Failed:
+        turn, step, attempt = request.turn, request.step, request.attempt
+        self._session.live(RequestStarted(turn=turn, step=step, attempt=attempt))
+        stream = Stream(request, self._session.live, self._session.services.limits.stream_idle_s)
+        self._stream = stream
+        return await stream.run(self._session.model)
+
+    def _delivered(self) -> list[JsonObject]:
+        stream, self._stream = self._stream, None
+        return stream.delivered() if stream is not None else []
+
+    def _decide(self, failed: Failed) -> Decision:
+        failure = Failure(bucket=failed.bucket, retry_after_s=failed.retry_after_s)
+        chance = self._session.services.ids.uniform()
+        means = RetryMeans(compactor=self._session.compact_overflow is not None)
+        decision = decide(self._session.agent.retry, self._retries, failure, chance, means=means)
+        if isinstance(decision, Retry | CompactThenRetry):
+            self._retries = decision.state
+        return decision
+
+    async def _wait(self, failed: Failed, attempted: Draft, retry: Retry) -> None:
+        named: JsonObject = {"decidedBy": retry.decided_by}
+        if retry.reason is not None:
+            named["reason"] = retry.reason
+        scheduled = self._retry_data("scheduled", retry.attempt) | named
+        scheduled |= {"delayMs": round(retry.delay_ms), "errorMessage": failed.message}
+        aborted = self._retry_data("aborted", retry.attempt) | named
+        self._session.journal.post(attempted, foreign_draft("llm/retry", scheduled))
+        self._waiting = [foreign_draft("llm/retry", aborted)]
+        await self._session.journal.durable()
+        limit = self._session.agent.retry.limit
+        with self._session.retrying(retry.attempt, limit, retry.delay_ms):
+            await trio.sleep(retry.delay_ms / 1000)
+        self._waiting = []
+
+    async def _make_room(self, failed: Failed, attempted: Draft) -> bool:
+        """The request did not fit: compact once; False when that gains nothing (L-100)."""
+        compact = self._session.compact_overflow
+        assert compact is not None
+        named: JsonObject = {"reason": "overflow"}
+        scheduled = self._retry_data("scheduled", 1) | named | {"errorMessage": failed.message}
+        self._session.journal.post(foreign_draft("llm/retry", scheduled))
+        aborted = self._retry_data("aborted", 1) | named
+        self._waiting = [attempted, foreign_draft("llm/retry", aborted)]
+        compacted = await compact()
+        self._waiting = []
+        if compacted:
+            await self._session.journal.commit(attempted)
+        return compacted
+
+    async def _write_failure(
+        self, failed: Failed, request: ModelRequest, delivered: list[JsonObject], end: GiveUp
+    ) -> None:
+        """The last failure becomes a message, so that the history says what happened (K-10)."""
+        message: JsonObject = {
+            "content": list(delivered),
+            "stopReason": "error",
+            "errorMessage": f"{failed.code}: {failed.message}",
+        }
+        drafts = [*self._exhausted(failed, end), message_draft(message, request)]
+        await self._session.journal.commit(*drafts)
+
+    def _exhausted(self, failed: Failed, end: GiveUp) -> list[Draft]:
+        if not end.recorded:
+            return []
+        data = self._retry_data("exhausted", end.attempt) | {"errorMessage": failed.message}
+        if end.reason is not None:
+            data["reason"] = end.reason
+        if end.decided_by is not None:
+            data["decidedBy"] = end.decided_by
+        return [foreign_draft("llm/retry", data)]
+
+    def _retry_data(self, phase: str, attempt: int) -> JsonObject:
+        return retry_data(phase, attempt, self._session.agent.retry.limit)
+
+    async def _write_reply(self, reply: Assembled, request: ModelRequest) -> None:
+        """Commit the message and its calls in one batch (design 3)."""
+        self._stream = None
+        message: JsonObject = {"content": list(reply.content), "stopReason": reply.stop_reason}
+        if reply.usage is not None:
+            message["usage"] = reply.usage
+            self._session.last_tokens = tokens_of(reply.usage)
+        fresh = self._session.fresh_call_ids(call.id for call in reply.calls)
+        calls = [
+            call_draft(call, call_id, request)
+            for call, call_id in zip(reply.calls, fresh, strict=True)
+        ]
+        events = self._session.journal.post(message_draft(message, request), *calls)
+        self.calls = specs(events[1:], fresh, reply.calls, request)
+        await self._session.journal.durable()

@@ -4,12 +4,15 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from actors.json import JsonValue
+from actors.json import JsonObject, JsonValue
 
 
 @attrs.frozen(kw_only=True)
 class StreamDelta:
     """The next piece of a block that the model is writing.
+
+    ``call_id`` and ``name`` come with the first piece of a call, as the provider gave them; ``text`` may
+    be empty there.
 
     Units: ``offset`` counts the characters of the block that came before ``text``.
     """
@@ -21,6 +24,17 @@ class StreamDelta:
     kind: Literal["text", "thinking", "arguments"]
     offset: int
     text: str
+    call_id: str | None = None
+    name: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class RequestStarted:
+    """The model is being asked; ``attempt`` counts from 1 in each step."""
+
+    turn: int
+    step: int
+    attempt: int
 
 
 @attrs.frozen(kw_only=True)
@@ -43,7 +57,18 @@ class CallStarted:
     name: str
 
 
-LiveItem: TypeAlias = StreamDelta | CallProgress | CallStarted
+@attrs.frozen(kw_only=True)
+class CallEnded:
+    """A call was settled; its ``tool/result`` follows when all that run beside it have settled."""
+
+    turn: int
+    step: int
+    tool_call_id: str
+    content: str | list[JsonObject]
+    error: JsonObject | None = None
+
+
+LiveItem: TypeAlias = RequestStarted | StreamDelta | CallProgress | CallStarted | CallEnded
 
 
 def coalesce(older: LiveItem, newer: LiveItem) -> LiveItem | None:
@@ -56,7 +81,12 @@ def coalesce(older: LiveItem, newer: LiveItem) -> LiveItem | None:
         return None
     if _block(older) != _block(newer) or older.offset + len(older.text) != newer.offset:
         return None
-    return attrs.evolve(older, text=older.text + newer.text)
+    return attrs.evolve(
+        older,
+        text=older.text + newer.text,
+        call_id=newer.call_id or older.call_id,
+        name=newer.name or older.name,
+    )
 
 
 def _block(delta: StreamDelta) -> tuple[int, int, int, int, str]:

@@ -254,6 +254,18 @@ class WaitingInputs:
     held: bool
 
 
+@attrs.frozen(kw_only=True)
+class RetryWait:
+    """The retry that a session waits for: ``attempt`` of at most ``limit``, at ``at_ms`` (L-97).
+
+    Units: ``at_ms`` is milliseconds since 1970.
+    """
+
+    attempt: int
+    limit: int
+    at_ms: int
+
+
 SessionStatus: TypeAlias = Literal["idle", "running", "retrying", "closed"]
 
 
@@ -279,3 +291,5 @@ class SessionInspection:
     """Inputs in the lists next-step and next-turn."""
     stragglers: int
     projected_units: int
+    retry: RetryWait | None = None
+    """What is waited for while ``state`` is retrying."""

@@ -60,14 +60,19 @@ def attempt_draft(failed: Failed, request: ModelRequest, delivered: list[JsonObj
     return foreign_draft("assistant/attempt", data)
 
 
-def retry_data(phase: str, attempt: int, limit: int, delay_ms: float) -> JsonObject:
-    """Return the data of an ``llm/retry``."""
-    return {
-        "attempt": attempt,
-        "maxAttempts": limit,
-        "delayMs": round(delay_ms),
-        "phase": phase,
+def retry_data(phase: str, attempt: int, limit: int) -> JsonObject:
+    """Return the data of an ``llm/retry`` that waits for nothing."""
+    return {"attempt": attempt, "maxAttempts": limit, "delayMs": 0, "phase": phase}
+
+
+def partial_draft(delivered: list[JsonObject], request: ModelRequest) -> Draft:
+    """Return the message that keeps what a cut stream had delivered, marked as incomplete (K-9)."""
+    message: JsonObject = {
+        "content": list(delivered),
+        "stopReason": "aborted",
+        "interrupted": True,
     }
+    return message_draft(message, request)
 
 
 def message_draft(message: JsonObject, request: ModelRequest) -> Draft:

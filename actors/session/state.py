@@ -3,22 +3,19 @@
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-import attrs
 import trio
 
-from actors.errors.log import EventDataError
 from actors.errors.session import ModelMissingError
 from actors.ids import CallId, SessionId
-from actors.log.codec import encode
-from actors.log.foreign import mend
 from actors.log.log import Log
 from actors.ports.model import Model
 from actors.ports.store import SessionRecord
 from actors.ports.tool import Tool
 from actors.session.agent import Agent
-from actors.session.call import CallOutcome, Execution, Starting, refused
+from actors.session.call import Execution, Starting
 from actors.session.journal import Journal
 from actors.session.live import LiveItem
+from actors.session.messages import RetryWait
 from actors.session.office import Office
 from actors.session.retrieval import NAME, RetrieveTool, has_archives
 from actors.session.services import LiveSink, Services
@@ -45,7 +42,7 @@ class SessionState:
         self.services = services
         self.office = office
         self._live = live
-        self.retry_attempt: int | None = None
+        self.retry_wait: RetryWait | None = None
         """The retry that is waited for now (L-97)."""
         self.compact_overflow: Callable[[], Awaitable[bool]] | None = None
         """Makes room for a request that did not fit; True when it is worth asking again (L-100)."""
@@ -155,15 +152,6 @@ class SessionState:
         self._executions.add(execution)
         self.spawn(counted)
 
-    def trimmed(self, outcome: CallOutcome) -> CallOutcome:
-        """Return the outcome in a form that the log takes: what is not JSON becomes an error."""
-        try:
-            encode(mend(outcome.content).value)
-            encode(mend(outcome.meta).value)
-        except EventDataError as error:
-            return attrs.evolve(refused("TOOL_RESULT_INVALID", str(error)), voted=outcome.voted)
-        return outcome
-
     def fresh_call_ids(self, proposed: Iterable[CallId]) -> tuple[CallId, ...]:
         """Return an id for each call: the provider's, or a new one when it was used before (K-12)."""
         used = self.log.fold.call_ids
@@ -176,13 +164,14 @@ class SessionState:
         return tuple(fresh)
 
     @contextmanager
-    def retrying(self, attempt: int) -> Iterator[None]:
+    def retrying(self, attempt: int, limit: int, delay_ms: float) -> Iterator[None]:
         """Say that the session waits for a retry."""
-        self.retry_attempt = attempt
+        at_ms = self.services.clock.now_ms() + round(delay_ms)
+        self.retry_wait = RetryWait(attempt=attempt, limit=limit, at_ms=at_ms)
         try:
             yield
         finally:
-            self.retry_attempt = None
+            self.retry_wait = None
 
     def when_between_steps(self, act: Callable[[], None]) -> None:
         """Call ``act`` once, when the running step has ended."""

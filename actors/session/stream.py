@@ -1,5 +1,7 @@
 """One attempt at a model request: the parts come in, their deltas are shown, and it can be cut at any point."""
 
+from typing import Literal
+
 import trio
 
 from actors.errors import GreenroomError
@@ -81,7 +83,7 @@ class Stream:
                 self._show(index, "thinking", text)
             case ToolCallDelta(index, call_id, name, arguments):
                 self._assembly.tool_call(index, call_id, name, arguments)
-                self._show(index, "arguments", arguments)
+                self._show(index, "arguments", arguments, call_id, name)
             case BlockEnd(index, block):
                 self._assembly.block_end(index, block)
             case UsageReport(usage):
@@ -91,8 +93,15 @@ class Stream:
             case Failed():
                 self._failed = part
 
-    def _show(self, index: int, kind: str, text: str) -> None:
-        if not text:
+    def _show(
+        self,
+        index: int,
+        kind: Literal["text", "thinking", "arguments"],
+        text: str,
+        call_id: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        if not (text or call_id or name):
             return
         offset = self._offsets.get((index, kind), 0)
         self._offsets[index, kind] = offset + len(text)
@@ -103,9 +112,11 @@ class Stream:
                 step=request.step,
                 attempt=request.attempt,
                 index=index,
-                kind=kind,  # type: ignore[arg-type]  # the three words of _take
+                kind=kind,
                 offset=offset,
                 text=text,
+                call_id=call_id,
+                name=name,
             )
         )
 

@@ -1,0 +1,99 @@
+"""Requests of one turn: what joins them, how they are made again, and what the log keeps of it."""
+
+import trio
+from promises import keeps_its_promises, of, words
+
+from actors.testing.model import ScriptedModel
+from actors.testing.script import Call, CallTools, Fail, Say
+from actors.testing.tools import CountingTool
+from runtime import Agent, open_engine
+
+LOOK = CountingTool(name="look", effect="read")
+
+
+async def test_a_steer_during_a_reply_without_calls_leads_the_next_turn(autojump_clock):
+    model = ScriptedModel([Say("one", delay_s=3), Say("two")])
+    async with open_engine(model=model) as engine:
+        session = await engine.create()
+        first = await session.prompt("a")
+        await trio.sleep(1)
+        steer = await session.prompt("b")
+        assert (await first.result()).text == "one"
+        assert (await steer.result()).text == "two"
+        events = await keeps_its_promises(engine, session)
+    assert words(events).count("turn/start") == 2
+
+
+async def test_a_steer_during_a_retry_wait_joins_the_request_that_is_made_again(autojump_clock):
+    model = ScriptedModel([Fail(), Say("ok")])
+    async with open_engine(model=model) as engine:
+        session = await engine.create()
+        turn = await session.prompt("a")
+        await trio.sleep(0.2)
+        await session.prompt("b")
+        result = await turn.result()
+        events = await keeps_its_promises(engine, session)
+    assert [m.content for m in model.requests[1].messages] == ["a", "b"]
+    assert (result.text, words(events).count("turn/start")) == ("ok", 1)
+
+
+async def test_an_interrupt_during_a_retry_wait_ends_aborted_and_says_so(autojump_clock):
+    async with open_engine(model=ScriptedModel([Fail(text="half")])) as engine:
+        session = await engine.create()
+        turn = await session.prompt("a")
+        await trio.sleep(0.2)
+        waiting = (await session.inspect()).retry
+        await session.interrupt().settled()
+        result = await turn.result()
+        assert (await session.inspect()).retry is None
+        events = await keeps_its_promises(engine, session)
+    assert result.reason == "aborted"
+    assert waiting is not None
+    assert (waiting.attempt, waiting.limit) == (1, 3)
+    assert [d["phase"] for d in of(events, "llm/retry")] == ["scheduled", "aborted"]
+    assert of(events, "assistant/message") == []
+
+
+async def test_retries_count_for_the_whole_turn(autojump_clock):
+    look = CallTools(Call("look"))
+    model = ScriptedModel([Fail(), look, Fail(), Fail(), look, Fail()])
+    async with open_engine(model=model, tools=[LOOK]) as engine:
+        session = await engine.create()
+        result = await session.run("a")
+        events = await keeps_its_promises(engine, session)
+    assert result.reason == "error"
+    phases = [(d["attempt"], d["phase"]) for d in of(events, "llm/retry")]
+    assert phases == [(1, "scheduled"), (2, "scheduled"), (3, "scheduled"), (3, "exhausted")]
+    assert of(events, "llm/retry")[-1]["decidedBy"] == "host"
+
+
+async def test_a_request_that_does_not_fit_is_logged_as_a_retry_that_was_exhausted():
+    async with open_engine(model=ScriptedModel([Fail("overflow", text="half")])) as engine:
+        session = await engine.create()
+        result = await session.run("a")
+        events = await keeps_its_promises(engine, session)
+    assert result.reason == "error"
+    retries = [(d["phase"], d["reason"], "decidedBy" in d) for d in of(events, "llm/retry")]
+    assert retries == [("scheduled", "overflow", False), ("exhausted", "overflow", False)]
+    assert of(events, "assistant/attempt") == []
+    (message,) = of(events, "assistant/message")
+    assert message["content"] == [{"type": "text", "text": "half"}]
+
+
+async def test_the_failure_of_a_request_that_fits_after_a_compaction_is_an_attempt():
+    long = "words " * 400
+    overflowing = iter([False] * 8 + [True])
+
+    def answer(_request):
+        return Fail("overflow") if next(overflowing, False) else Say(long)
+
+    agent = Agent(name="long", model=ScriptedModel(answer))
+    async with open_engine(agents=[agent]) as engine:
+        session = await engine.create(agent="long")
+        for number in range(8):
+            await session.run(f"{number} {long}")
+        result = await session.run("more")
+        events = await keeps_its_promises(engine, session)
+    assert result.completed
+    assert len(of(events, "assistant/attempt")) == 1
+    assert [d["phase"] for d in of(events, "llm/retry")] == ["scheduled"]
