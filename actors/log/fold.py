@@ -13,7 +13,7 @@ from actors.log.hide_gate import check_hide
 from actors.log.inbox import Inbox
 from actors.log.pairs import balanced_cuts
 from actors.log.project import arguments_of, message_of, messages_of, node_units, piece_units
-from actors.log.projection import Messages, Part, Projection
+from actors.log.projection import Messages, Part, Projection, Sealed
 from actors.log.projection_step import handler_of
 from actors.log.replace_gate import check_replace
 from actors.log.state import OpenAsk, State
@@ -167,8 +167,10 @@ class Fold:
         """
         self._check_projections()
         state = self._state
-        sealed = sum(piece_units(piece, state.events) for piece in state.surface.pieces)
-        return sealed + sum(node_units(node, state.events) for node in state.surface.tail)
+        sealed = self._sealed()
+        if sealed.units is None:
+            sealed.units = sum([piece_units(piece, state.events) for piece in state.surface.pieces])
+        return sealed.units + sum([node_units(node, state.events) for node in state.surface.tail])
 
     def units(self, seq: int) -> int:
         """Return the size of one node's message, 0 when it is not on the surface."""
@@ -184,13 +186,13 @@ class Fold:
         self._check_projections()
         state = self._state
         events = state.events
-        parts = [piece.messages or messages_of(piece, events) for piece in state.surface.pieces]
         tail = [
             message_of(node, events) if isinstance(node.message, Unset) else node.message
             for node in state.surface.tail
         ]
-        parts.append(Part([message for message in tail if message is not None]))
-        return Projection(Messages(parts), events.next_seq)
+        last = Part([message for message in tail if message is not None])
+        sealed = self._sealed()
+        return Projection(Messages((*sealed.parts, last), sealed), events.next_seq)
 
     def between(self, start_seq: int, end_seq: int) -> tuple[int, ...]:
         """Return the nodes from one node to another in surface order, both included.
@@ -239,6 +241,13 @@ class Fold:
         """
         check_envelope(self._state, event_type, op, sources)
         check_replace(self._state, event_type, data, op, sources)
+
+    def _sealed(self) -> Sealed:
+        """Return what the finished pieces amount to; it stays until one is added or changed."""
+        surface, events = self._state.surface, self._state.events
+        if surface.sealed is None:
+            surface.sealed = Sealed([messages_of(piece, events) for piece in surface.pieces])
+        return surface.sealed
 
     def _open_call(self, call: Call) -> OpenCall:
         return OpenCall(

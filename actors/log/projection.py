@@ -79,22 +79,38 @@ ProjectedMessage: TypeAlias = SystemMessage | UserMessage | AssistantMessage | T
 class Part:
     """Some of the messages, in order; what is computed from them is kept. Never changes."""
 
-    __slots__ = ("messages", "paired", "prompts")
+    __slots__ = ("messages", "paired")
 
     def __init__(self, messages: Iterable[ProjectedMessage]) -> None:
         self.messages = tuple(messages)
         self.paired: Paired | None = None
         """What a request shows of them, once somebody asked (:mod:`actors.log.request`)."""
-        self.prompts: tuple[SystemMessage, ...] | None = None
 
 
-class Messages(Sequence[ProjectedMessage]):
-    """Messages in order, kept in the parts that projections share; never changes."""
+class Sealed:
+    """The finished parts of a surface together, so that nobody walks them again until one more is finished."""
 
-    __slots__ = ("_ends", "parts")
+    __slots__ = ("parts", "prompts", "request", "units")
 
     def __init__(self, parts: Iterable[Part]) -> None:
         self.parts = tuple(parts)
+        self.request: tuple[Part, ...] | None = None
+        """What a request shows of them (:mod:`actors.log.request`)."""
+        self.prompts: tuple[SystemMessage, ...] | None = None
+        self.units: int | None = None
+
+
+class Messages(Sequence[ProjectedMessage]):
+    """Messages in order, kept in the parts that projections share; never changes.
+
+    With ``sealed``, all parts but the last one are those.
+    """
+
+    __slots__ = ("_ends", "parts", "sealed")
+
+    def __init__(self, parts: tuple[Part, ...], sealed: Sealed | None = None) -> None:
+        self.parts = parts
+        self.sealed = sealed
         self._ends: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
@@ -129,7 +145,11 @@ class Messages(Sequence[ProjectedMessage]):
 
     def prompts(self) -> tuple[SystemMessage, ...]:
         """Return the system and developer messages in order; only new parts are looked through."""
-        return tuple(chain.from_iterable([part.prompts or _prompts(part) for part in self.parts]))
+        if self.sealed is None:
+            return _prompts(self.parts)
+        if self.sealed.prompts is None:
+            self.sealed.prompts = _prompts(self.sealed.parts)
+        return self.sealed.prompts + _prompts(self.parts[-1:])
 
     def _places(self) -> tuple[int, ...]:
         """Return where each part ends."""
@@ -138,10 +158,8 @@ class Messages(Sequence[ProjectedMessage]):
         return self._ends
 
 
-def _prompts(part: Part) -> tuple[SystemMessage, ...]:
-    if part.prompts is None:
-        part.prompts = tuple([m for m in part.messages if isinstance(m, SystemMessage)])
-    return part.prompts
+def _prompts(parts: tuple[Part, ...]) -> tuple[SystemMessage, ...]:
+    return tuple([m for part in parts for m in part.messages if isinstance(m, SystemMessage)])
 
 
 @attrs.frozen

@@ -5,7 +5,7 @@ refuses such a history. So the request pairs them, occurrence by occurrence: a r
 nearest reply before it that still waits for one of that id. It stands directly behind that reply; a call
 without a result and a result without a call are left out (K-30).
 
-Only parts that were not seen before are paired anew, so the request of a later turn costs no more.
+What was paired once is kept with its part, so the request of a later turn costs no more than an early one.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -36,7 +36,9 @@ class _Reply:
         if len(results) == len(self.message.tool_calls):
             yield self.message
         else:
-            yield from _said(_without_unanswered(self.message, results.keys()))
+            reply = _without_unanswered(self.message, results.keys())
+            if not _is_empty(reply):
+                yield reply
         yield from results.values()
 
 
@@ -53,8 +55,9 @@ class _Place:
 class Paired:
     """What a request shows of one part by itself, and what only its neighbours can tell.
 
-    ``waiting`` are the calls without a result in the part (id, entry, place of the call), ``strays`` its
-    results without a call before them; both are empty nearly always.
+    ``entries`` are what is shown, results behind their reply. ``waiting`` are the calls without a result in the
+    part (id, entry, place of the call), ``strays`` its results without a call before them; both are empty
+    nearly always.
     """
 
     entries: tuple[ProjectedMessage | _Reply, ...]
@@ -68,38 +71,83 @@ def request_messages(messages: Sequence[ProjectedMessage]) -> Messages:
 
     Source: K-30, K-33 (empty assistant nodes are left out), K-37 (calls are occurrences), D-66.
     """
-    parts = messages.parts if isinstance(messages, Messages) else (Part(messages),)
+    if not isinstance(messages, Messages):
+        return Messages(_shown((Part(messages),)))
+    sealed, tail = messages.sealed, messages.parts[-1:]
+    if sealed is None or not tail or (tail[0].paired or _paired(tail[0])).strays:
+        return Messages(_shown(messages.parts))
+    if sealed.request is None:
+        sealed.request = _shown(sealed.parts)
+    return Messages(sealed.request + _shown(tail))
+
+
+def _shown(parts: Sequence[Part]) -> tuple[Part, ...]:
     found = [part.paired or _paired(part) for part in parts]
-    late = _late_results(found)
     shown = [pairing.shown for pairing in found]
-    for number, results in late.items():
+    for number, results in _late_results(found).items():
         shown[number] = Part(_flat(found[number].entries, results))
-    return Messages(shown)
+    return tuple(shown)
 
 
 def _paired(part: Part) -> Paired:
-    entries: list[ProjectedMessage | _Reply] = []
-    waiting: dict[str, list[tuple[int, int]]] = {}
-    strays: list[ToolResultMessage] = []
-    for message in part.messages:
-        if isinstance(message, ToolResultMessage):
-            places = waiting.get(message.tool_call_id)
-            if places:
-                entry, call = places.pop()
-                reply = entries[entry]
-                assert isinstance(reply, _Reply)
-                reply.results[call] = message
-            else:
-                strays.append(message)
-        elif isinstance(message, AssistantMessage) and message.tool_calls:
-            for place, call_made in enumerate(message.tool_calls):
-                waiting.setdefault(call_made.tool_call_id, []).append((len(entries), place))
-            entries.append(_Reply(message))
-        else:
-            entries.append(message)
-    left = [(name, entry, call) for name, places in waiting.items() for entry, call in places]
-    part.paired = Paired(tuple(entries), Part(_flat(entries, {})), tuple(left), tuple(strays))
+    pairing = _Pairing()
+    messages = part.messages
+    at = 0
+    while at < len(messages):
+        message = messages[at]
+        if type(message) is AssistantMessage and message.tool_calls:
+            stop = at + 1 + len(message.tool_calls)
+            if _are_answers(message, messages[at + 1 : stop]):  # nearly always, and much faster
+                pairing.entries += messages[at:stop]
+                at = stop
+                continue
+        pairing.take(message)
+        at += 1
+    part.paired = pairing.done()
     return part.paired
+
+
+def _are_answers(reply: AssistantMessage, following: Sequence[ProjectedMessage]) -> bool:
+    if len(following) < len(reply.tool_calls):
+        return False
+    for call, message in zip(reply.tool_calls, following, strict=True):
+        if type(message) is not ToolResultMessage or message.tool_call_id != call.tool_call_id:
+            return False
+    return True
+
+
+class _Pairing:
+    """One part, message by message."""
+
+    def __init__(self) -> None:
+        self.entries: list[ProjectedMessage | _Reply] = []
+        self._waiting: dict[str, list[tuple[int, int]]] = {}
+        self._strays: list[ToolResultMessage] = []
+
+    def take(self, message: ProjectedMessage) -> None:
+        if isinstance(message, ToolResultMessage):
+            self._take_result(message)
+        elif isinstance(message, AssistantMessage) and message.tool_calls:
+            for at, call in enumerate(message.tool_calls):
+                self._waiting.setdefault(call.tool_call_id, []).append((len(self.entries), at))
+            self.entries.append(_Reply(message))
+        elif not _is_empty(message):
+            self.entries.append(message)
+
+    def done(self) -> Paired:
+        left = [(name, *place) for name, places in self._waiting.items() for place in places]
+        shown = Part(_flat(self.entries, {}))
+        return Paired(tuple(self.entries), shown, tuple(left), tuple(self._strays))
+
+    def _take_result(self, result: ToolResultMessage) -> None:
+        places = self._waiting.get(result.tool_call_id)
+        if not places:
+            self._strays.append(result)
+            return
+        entry, call = places.pop()
+        reply = self.entries[entry]
+        assert isinstance(reply, _Reply)
+        reply.results[call] = result
 
 
 def _late_results(found: Sequence[Paired]) -> dict[int, dict[int, dict[int, ToolResultMessage]]]:
@@ -122,22 +170,20 @@ def _late_results(found: Sequence[Paired]) -> dict[int, dict[int, dict[int, Tool
 def _flat(
     entries: Sequence[ProjectedMessage | _Reply],
     late: Mapping[int, Mapping[int, ToolResultMessage]],
-) -> Iterator[ProjectedMessage]:
-    for place, entry in enumerate(entries):
+) -> list[ProjectedMessage]:
+    flat: list[ProjectedMessage] = []
+    for at, entry in enumerate(entries):
         if isinstance(entry, _Reply):
-            yield from entry.shown(late.get(place, {}))
+            flat += entry.shown(late.get(at, {}))
         else:
-            yield from _said(entry)
+            flat.append(entry)
+    return flat
 
 
-def _said(message: ProjectedMessage) -> Iterator[ProjectedMessage]:
-    """Yield the message, unless it says nothing."""
-    match message:
-        case AssistantMessage(content=[] | "" | None, tool_calls=()):
-            return
-        case SystemMessage() if not content_text(message.content):
-            return
-    yield message
+def _is_empty(message: ProjectedMessage) -> bool:
+    if isinstance(message, AssistantMessage):
+        return not message.content and not message.tool_calls
+    return isinstance(message, SystemMessage) and not content_text(message.content)
 
 
 def _without_unanswered(message: AssistantMessage, answered: Collection[int]) -> AssistantMessage:

@@ -4,7 +4,8 @@ A node's key fixes its place: an append's key is its own seq, and a replacement 
 first node it covers, so keys ascend along the surface and a position never has to be counted.
 
 Nodes stand in pieces that are never changed again, and a short tail. A fork shares the pieces; a splice
-makes at most three new ones, whatever it takes out.
+makes at most three new ones, whatever it takes out. A piece that fills up takes the results of its last
+reply with it, so that the pairs of a request stand inside of pieces.
 
 Source: D-40..D-42, K-31, K-40.
 """
@@ -20,7 +21,7 @@ from actors.log.calls import Call
 
 if TYPE_CHECKING:
     from actors.json import JsonValue
-    from actors.log.projection import Part, ProjectedMessage
+    from actors.log.projection import Part, ProjectedMessage, Sealed
 
 PIECE: Final = 128
 
@@ -79,13 +80,15 @@ class Piece:
 class Surface:
     """The ordered nodes."""
 
-    __slots__ = ("_gone", "pieces", "tail")
+    __slots__ = ("_gone", "pieces", "sealed", "tail")
 
     def __init__(self, pieces: Sequence[Piece] = (), tail: Sequence[Node] = ()) -> None:
         self.pieces = list(pieces)
         """Read only for others."""
         self.tail = list(tail)
         """Read only for others."""
+        self.sealed: Sealed | None = None
+        """What was computed from the finished pieces together, until they change."""
         self._gone: list[Piece] = []
         """Pieces that left. Freeing thousands of messages at once would hold everybody up, so each append
         frees one."""
@@ -110,8 +113,9 @@ class Surface:
     def append(self, node: Node) -> None:
         """Put a node at the end; its key is above all others."""
         tail = self.tail
-        if len(tail) >= PIECE:
+        if len(tail) >= PIECE and (node.type != "tool/result" or len(tail) >= 2 * PIECE):
             self.pieces.append(Piece(tail))
+            self.sealed = None
             self.tail = tail = []
         tail.append(node)
         if self._gone:
@@ -176,6 +180,7 @@ class Surface:
         if first == last == len(self.pieces):
             self.tail[place:stop] = middle
             return
+        self.sealed = None
         kept = [*self._nodes(first)[:place], *middle]
         self._gone += self.pieces[first:last]
         if last == len(self.pieces):
@@ -186,7 +191,9 @@ class Surface:
 
     def fork(self) -> "Surface":
         """Return a copy that goes its own way; finished pieces are shared."""
-        return Surface(self.pieces, self.tail)
+        copy = Surface(self.pieces, self.tail)
+        copy.sealed = self.sealed
+        return copy
 
     def _nodes(self, piece: int) -> Sequence[Node]:
         if piece < len(self.pieces):
