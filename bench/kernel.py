@@ -10,8 +10,8 @@ import statistics
 import sys
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
-from typing import Any
 
 import trio
 import trio.testing
@@ -34,6 +34,7 @@ class Echo:
     async def run(
         self, mailbox: Mailbox[Envelope[int]], *, task_status: trio.TaskStatus[None]
     ) -> None:
+        """Serve."""
         task_status.started()
         while batch := await mailbox.take():
             for envelope in batch:
@@ -50,6 +51,7 @@ class Sleeper:
     async def run(
         self, mailbox: Mailbox[Envelope[int]], *, task_status: trio.TaskStatus[None]
     ) -> None:
+        """Serve, with the child beside it."""
         async with trio.open_nursery() as children:
             children.start_soon(self._sleep)
             task_status.started()
@@ -185,8 +187,8 @@ def passivated_actor_bytes() -> float:
             before = tracemalloc.get_traced_memory()[0]
             for index in range(ACTORS):
                 await supervisor.ref(str(index)).ask(0)
-            while supervisor.active() > 1:
-                await trio.sleep(0.01)
+            await trio.sleep(1)
+            assert supervisor.active() == 1
             gc.collect()
             return (tracemalloc.get_traced_memory()[0] - before) / ACTORS
 
@@ -197,9 +199,7 @@ def passivated_actor_bytes() -> float:
         tracemalloc.stop()
 
 
-def compare(
-    title: str, unit: str, ours: Callable[..., float], theirs: Callable[..., float], *args: Any
-) -> None:
+def compare(title: str, unit: str, ours: Callable[[], float], theirs: Callable[[], float]) -> None:
     """Print medians of both sides and of the ratios of neighbouring rounds."""
     rounds = 3 if "--quick" in sys.argv else 9
     pairs = []
@@ -208,7 +208,7 @@ def compare(
         values = {}
         for side in sides:
             gc.collect()
-            values[side] = side(*args)
+            values[side] = side()
         pairs.append((values[ours], values[theirs]))
     mine, other = (statistics.median(column) for column in zip(*pairs, strict=True))
     ratio = statistics.median(a / b for a, b in pairs)
@@ -217,7 +217,12 @@ def compare(
 
 def main() -> None:
     asks = 20 if "--quick" in sys.argv else 100
-    compare("B1 asks over 1,000 actors", "asks/s", asks_of_kernel, asks_of_asyncio, asks)
+    compare(
+        "B1 asks over 1,000 actors",
+        "asks/s",
+        partial(asks_of_kernel, asks),
+        partial(asks_of_asyncio, asks),
+    )
     compare("B8 cancel 1,000 children", "s", cancel_of_kernel, cancel_of_asyncio)
     print(f"B9 memory of an idle actor: {idle_actor_bytes():,.0f} bytes")
     print(f"B9 left by a passivated actor: {passivated_actor_bytes():,.0f} bytes")

@@ -1,7 +1,6 @@
 """One ordered stream that many readers follow, each at its own pace."""
 
 import weakref
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import Generic, TypeVar
@@ -9,6 +8,7 @@ from typing import Generic, TypeVar
 import trio
 
 from actors.errors.actor import FeedCursorError, FeedDetachedError, KernelLimitError
+from actors.kernel.backlog import Backlog
 from actors.kernel.parking import WOKEN
 
 E = TypeVar("E")
@@ -147,8 +147,7 @@ class Subscription(Generic[E, L]):
         self._position = position
         self._page: Sequence[E] = ()
         self._page_start = position
-        self._live: deque[tuple[int, L]] | None = deque() if live else None
-        """Live items, each with the position of the durable item that it stands before."""
+        self._live = Backlog(hub.live_limit, hub.coalesce) if live else None
         self._task: trio.lowlevel.Task | None = None
         self.closed = False
 
@@ -171,9 +170,9 @@ class Subscription(Generic[E, L]):
         """
         while True:
             self._check()
-            if self._live and self._live[0][0] <= self._position:
+            if self._live is not None and self._live.ready(self._position):
                 await trio.lowlevel.checkpoint_if_cancelled()
-                return self._live.popleft()[1]
+                return self._live.take()
             if self._position < self._hub.end:
                 return await self._durable()
             if self._hub.closed:
@@ -258,28 +257,8 @@ class Subscription(Generic[E, L]):
         """Take a live item."""
         if self._live is None:
             return
-        self._live.append((self._hub.end, item))
-        if len(self._live) > self._hub.live_limit:
-            self._thin(self._live)
+        self._live.put(self._hub.end, item)
         self.wake()
-
-    def _thin(self, live: deque[tuple[int, L]]) -> None:
-        """Make room: merge neighbours in pairs, then drop the oldest.
-
-        Halving keeps a long stream away from its square: not the newest item is merged with each that
-        comes, and where little could be merged, more is dropped than there must.
-        """
-        merge, limit, odd = self._hub.coalesce, self._hub.live_limit, len(live) % 2
-        if merge is not None:
-            for _ in range(len(live) // 2):
-                (at, first), (behind, second) = live.popleft(), live.popleft()
-                both = merge(first, second) if at == behind else None
-                live.extend(((at, first), (behind, second)) if both is None else ((at, both),))
-            if odd:  # the newest had no partner and was left in front
-                live.rotate(-1)
-            limit -= limit // 4
-        while len(live) > limit:
-            live.popleft()
 
     def wake(self) -> None:
         """Let a task that waits here look again."""

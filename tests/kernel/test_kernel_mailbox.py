@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 import trio
 from trio.testing import assert_checkpoints, assert_no_checkpoints, wait_all_tasks_blocked
@@ -14,7 +16,9 @@ async def put(mailbox, item, log=None, scope=None):
             log.append(item)
 
 
-@pytest.mark.parametrize("sizes", [{"capacity": 0}, {"capacity": -1}, {"capacity": 1, "batch_limit": 0}])
+@pytest.mark.parametrize(
+    "sizes", [{"capacity": 0}, {"capacity": -1}, {"capacity": 1, "batch_limit": 0}]
+)
 def test_a_mailbox_for_nothing_is_refused(sizes):
     with pytest.raises(UsageError, match="at least 1"):
         Mailbox(**sizes)
@@ -149,7 +153,9 @@ async def test_a_cancelled_take_takes_nothing():
         scope.cancel()
         while True:
             got += await mailbox.take()
-    assert got + mailbox.take_nowait() + mailbox.take_nowait() + mailbox.take_nowait() == [*range(6)]
+    assert got + mailbox.take_nowait() + mailbox.take_nowait() + mailbox.take_nowait() == [
+        *range(6)
+    ]
 
 
 async def test_only_one_task_may_wait_for_a_mailbox():
@@ -178,7 +184,7 @@ async def test_a_busy_reader_gives_way_every_batch():
         while len(mailbox):
             await mailbox.take()
     assert len(seen) == 10
-    assert max(b - a for a, b in zip(seen, seen[1:], strict=False)) <= 8
+    assert max(b - a for a, b in pairwise(seen)) <= 8
 
 
 async def test_small_takes_give_way_as_well():

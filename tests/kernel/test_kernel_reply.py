@@ -104,20 +104,20 @@ async def test_a_settled_reply_leaves_the_set_of_the_unanswered():
 
 
 async def test_a_raised_error_keeps_nothing_alive():
-    class Canary(Exception):
+    class CanaryError(Exception):
         pass
 
     alive = []
 
     def failed():
         reply: Reply[int] = Reply()
-        error = Canary()
+        error = CanaryError()
         alive.append(weakref.ref(error))
         reply.fail(error)
         return reply
 
     async def ask():
-        with contextlib.suppress(Canary):
+        with contextlib.suppress(CanaryError):
             await failed().wait()
 
     gc.disable()

@@ -284,14 +284,14 @@ async def test_a_start_that_always_fails_ends_in_quarantine():
 
 
 async def test_an_error_class_that_cannot_be_copied_does_no_harm():
-    class Awkward(UsageError):
+    class AwkwardError(UsageError):
         def __init__(self, *, path):
             super().__init__()
             self.path = path
 
-    async with open_supervisor(lambda _: Fails(lambda: Awkward(path="x"))) as supervisor:
-        await fails_with(Awkward, supervisor.ref("a").ask, "1")
-        await fails_with(Awkward, supervisor.ref("b").ask, "1")
+    async with open_supervisor(lambda _: Fails(lambda: AwkwardError(path="x"))) as supervisor:
+        await fails_with(AwkwardError, supervisor.ref("a").ask, "1")
+        await fails_with(AwkwardError, supervisor.ref("b").ask, "1")
 
 
 async def test_an_actor_that_returns_without_taking_anything_is_not_started_for_ever():
@@ -401,7 +401,9 @@ async def test_a_crash_while_it_is_stopped_is_reported_and_not_restarted(autojum
                 raise RuntimeError(msg)
 
     reported = []
-    async with open_supervisor(lambda _: Bursts(), report=lambda *c: reported.append(c)) as supervisor:
+    async with open_supervisor(
+        lambda _: Bursts(), report=lambda *c: reported.append(c)
+    ) as supervisor:
         reply = supervisor.ref("a").tell_nowait("1")
         await wait_all_tasks_blocked()
         await supervisor.stop("a")
@@ -447,7 +449,7 @@ async def test_a_group_of_a_crash_and_a_cancellation_is_both():
     with trio.CancelScope() as scope:
         scope.cancel()
         try:
-            await trio.sleep(0)
+            await trio.lowlevel.checkpoint()
         except trio.Cancelled as error:
             cancelled.append(error)
             raise
