@@ -4,12 +4,18 @@ Source: S-80..S-92 with FIX, K-30, K-31, D-44.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from actors.errors.log import SurfaceOpError
 from actors.json import JsonValue
+from actors.log.envelope_gate import SURFACE_TYPES
 from actors.log.events import Hide
 from actors.log.pairs import cuts_group, cuts_pair
 from actors.log.state import State
+
+_SPOKEN: Final = SURFACE_TYPES | {"tool/call", "turn/start", "turn/end"}
+_LOOK_BACK: Final = 1000
+"""Events behind a turn that a start may stand behind; more would make the check grow with the log."""
 
 
 def check_hide_structure(state: State, op: Hide, sources: Sequence[int] | None) -> None:
@@ -101,15 +107,28 @@ def _check_general_form(state: State, op: Hide) -> None:
 
 
 def _is_aligned(state: State, start: int) -> bool:
+    """Whether a turn starts or ended there, or an earlier interval ended there, or nothing but the head is before.
+
+    Other than in S-86, events that are never visible may stand between the end of a turn and ``start``:
+    our turns end in queue records, usage and carriers.
+    """
     if start == state.events.base or state.events.at(start).type == "turn/start":
         return True
-    if state.events.at(start - 1).type == "turn/end" or state.hidden.ends_at(start - 1):
+    if state.hidden.ends_at(start - 1) or _is_behind_turn(state, start):
         return True
     before = state.surface.before(start)
-    # Nothing but the system head stands before it, which no interval may cover (D-44).
+    # No interval may cover the head (D-44), so what follows it is a beginning.
     return (
         before is not None and before.type == "system/message" and before is state.surface.first()
     )
+
+
+def _is_behind_turn(state: State, start: int) -> bool:
+    for seq in range(start - 1, max(start - _LOOK_BACK, state.events.base) - 1, -1):
+        word = state.events.at(seq).type
+        if word in _SPOKEN:
+            return word == "turn/end"
+    return False
 
 
 def _check_retry_form(state: State, data: JsonValue, op: Hide) -> None:

@@ -13,6 +13,7 @@ from actors.log.request import request_messages
 from tests.log_fold.histories import Player, new_log, numbers, picture, plays, reload
 from tests.log_fold.naive import Naive
 
+pytestmark = pytest.mark.usefixtures("small_pieces")
 MANY = settings(max_examples=500, deadline=None)
 
 

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.log import stored, surface
 from actors.log.events import Event
 from actors.log.hidden import Hidden
 from actors.log.moves import Moves
@@ -16,12 +15,7 @@ MANY = settings(max_examples=500, deadline=None)
 small = st.integers(0, 30)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def small_pieces():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(surface, "PIECE", 3)
-        patch.setattr(stored, "PIECE", 4)
-        yield
+pytestmark = pytest.mark.usefixtures("small_pieces")
 
 
 def node(seq: int, key: int) -> Node:
