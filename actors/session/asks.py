@@ -11,7 +11,7 @@ from typing import Literal, Self, TypeAlias, get_args
 import attrs
 import trio
 
-from actors.errors.session import AnswerWordError, AskNotFoundError
+from actors.errors.session import AnswerWordError, AskNotFoundError, TurnLostError
 from actors.ids import AskId, CallId, SessionId
 from actors.json import JsonValue
 from actors.kernel.reply import Reply
@@ -119,12 +119,20 @@ class AskTable:
         asks = (entry.ask for entry in self._open.values())
         return tuple(ask for ask in asks if tree is None or tree in ask.path)
 
-    def put(self, ask: Ask, *, waits: bool = False) -> OpenAsk:
-        """Show an ask to its watchers. Without any it is unavailable at once, unless it ``waits`` (K-18)."""
+    def put(
+        self, ask: Ask, *, waits: bool = False, settled: Settlement | None = None
+    ) -> OpenAsk:
+        """Show an ask to its watchers. Without any it is unavailable at once, unless it ``waits`` (K-18).
+
+        One that is ``settled`` before anybody saw it is shown to nobody (N-6).
+        """
         self.raised += 1
         deadline_s = self._deadline_s
         expires_s = trio.current_time() + deadline_s if deadline_s is not None else float("inf")
         entry = self._open[ask.id] = OpenAsk(ask, expires_s)
+        if settled is not None:
+            entry.settle(settled)
+            return entry
         watches = [watch for watch in self._watches if watch.sees(ask)]
         entry.watches.update(watches)
         for watch in watches:
@@ -141,14 +149,23 @@ class AskTable:
             if not entry.watches:
                 entry.settle(NOBODY)
 
-    def close(self, entry: OpenAsk) -> None:
-        """Forget a settled ask once its decision is durable; late answers are still told."""
+    def close(self, entry: OpenAsk, *, recorded: bool) -> None:
+        """Forget a settled ask; late answers are still told.
+
+        Unless its decision was ``recorded``, the log closes it as withdrawn, and whoever answered is told
+        that the answer was lost (P4, P6).
+        """
         self._open.pop(entry.ask.id, None)
-        if entry.settlement is not None:
-            self._settled[entry.ask.id] = entry.settlement
-            if len(self._settled) > SETTLED_KEPT:
-                self._settled.popitem(last=False)
-        entry.recorded.set(None)
+        settlement = entry.settlement
+        assert settlement is not None
+        self._settled[entry.ask.id] = settlement if recorded else withdrawn("recovery")
+        if len(self._settled) > SETTLED_KEPT:
+            self._settled.popitem(last=False)
+        if recorded:
+            entry.recorded.set(None)
+        else:
+            why = "its turn ended before the answer was written"
+            entry.recorded.fail(TurnLostError(entry.ask.session_id, why))
 
     def withdraw(self, session_id: SessionId, source: Withdrawal) -> None:
         """Settle all open asks of one session as cancelled; a later answer is superseded."""
@@ -162,6 +179,7 @@ class AskTable:
         Raises:
             AskNotFoundError: there was never such an ask.
             AnswerWordError: the word is not in the closed set.
+            TurnLostError: the session ended before the answer could be written; nothing was run.
         """
         if word not in get_args(ClientWord):
             raise AnswerWordError(word)

@@ -24,16 +24,20 @@ class Entry:
         fold = self._session.log.fold
         return bool(fold.inbox.next_step) and not fold.held
 
-    async def commit(self) -> None:
-        """Log what the step begins with; durable on return (D-243)."""
+    async def request(self, step: int, attempt: int) -> ModelRequest:
+        """Log what the step begins with, and return its request; all that it shows is durable (P1, D-243).
+
+        It is made before the wait: what others log meanwhile belongs to the next request, as does the
+        evidence of it.
+        """
         drafts = [*self._claims(), *self._evidence()]
         if drafts:
-            await self._session.journal.commit(*drafts)
-        else:
-            await self._session.journal.durable()
+            self._session.journal.post(*drafts)
+        request = self._request(step, attempt)
+        await self._session.journal.durable()
+        return request
 
-    def request(self, step: int, attempt: int) -> ModelRequest:
-        """Return the request of a step; all that the model sees comes from the log (P1)."""
+    def _request(self, step: int, attempt: int) -> ModelRequest:
         return ModelRequest(
             session_id=self._session.id,
             turn=self._turn,

@@ -64,8 +64,7 @@ class Exchange:
         attempt = 0
         while True:
             attempt += 1
-            await self._entry.commit()
-            request = self._request = self._entry.request(step, attempt)
+            request = self._request = await self._entry.request(step, attempt)
             answer = await self._ask(request)
             if not isinstance(answer, Failed):
                 await self._write_reply(answer, request)

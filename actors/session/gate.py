@@ -40,7 +40,7 @@ class Gate:
             known = ", ".join(sorted(self._session.tools)) or "none"
             execution.settle(refused("TOOL_UNKNOWN", f"no tool {call.name!r}; known: {known}"))
             return
-        blocked = await self._blocked(tool, call)
+        blocked = await self._blocked(tool, execution)
         if blocked is not None:
             execution.settle(blocked)
         elif batch.interrupted:
@@ -53,14 +53,15 @@ class Gate:
             )
             await execution.run(tool, parsed(call.arguments), self._context(execution))
 
-    async def _blocked(self, tool: Tool, call: CallSpec) -> CallOutcome | None:
+    async def _blocked(self, tool: Tool, execution: Execution) -> CallOutcome | None:
         """Decide and write the decision; None lets the call run."""
+        call = execution.spec
         policy = self._session.agent.policy
         seen = policy_call(call.name, tool.effect, parsed(call.arguments), policy.workspace)
         now_ms = self._session.services.clock.now_ms()
         verdict = judge(seen, policy.table, policy.mode, policy.fence, now_ms)
         if verdict.word == "ask":
-            decided = await self._ask(call, sticky_target(seen))
+            decided = await self._ask(execution, sticky_target(seen))
             if not decided.allowed:
                 await self._decide(call, "block", f"ask-{decided.word}")
                 return refused("TOOL_BLOCKED", BLOCKED_TEXT[decided.word])
@@ -77,16 +78,18 @@ class Gate:
         data: JsonObject = {"toolCallId": call.id, "decision": decision, "reason": reason}
         await self._session.journal.commit(Draft("gate/decision", data))
 
-    async def _ask(self, call: CallSpec, target: str) -> Outcome:
+    async def _ask(self, execution: Execution, target: str) -> Outcome:
+        call = execution.spec
         policy = self._session.agent.policy
         settled = beforehand(policy.asks, self._session.services.grants, target, policy.mode)
         ask = self._question(call, target, f"{call.name} {call.arguments}"[:SUMMARY_CHARS])
         open_before = self._session.log.fold.open_asks.values()
         same = next((a.ask_id for a in open_before if a.tool_call_id == call.id), None)
         if same is not None:
-            return await put_ask(self._session, attrs.evolve(ask, id=same), again=True)
+            same_ask = attrs.evolve(ask, id=same)
+            return await put_ask(self._session, same_ask, execution.cancelled, again=True)
         if settled is None:
-            return await put_ask(self._session, ask)
+            return await put_ask(self._session, ask, execution.cancelled)
         if settled.audited:
             source = settled.outcome.source
             await self._session.journal.commit(
@@ -120,7 +123,7 @@ class Gate:
 
         async def ask(question: str) -> bool:
             put = self._question(call, call.name, question[:SUMMARY_CHARS])
-            return (await put_ask(self._session, put)).allowed
+            return (await put_ask(self._session, put, execution.cancelled)).allowed
 
         return ToolContext(
             session_id=self._session.id,
@@ -134,10 +137,13 @@ class Gate:
         )
 
 
-async def put_ask(session: SessionState, ask: Ask, *, again: bool = False) -> Outcome:
+async def put_ask(
+    session: SessionState, ask: Ask, signal: trio.Event, *, again: bool = False
+) -> Outcome:
     """Write the question, wait for its settlement, write the decision, and say what it means.
 
-    Whoever answered is told after the decision is durable (P4). ``again`` puts an ask that a crash left
+    Whoever answered is told after the decision is durable (P4). With the ``signal`` of its call set it is
+    withdrawn before anybody sees it (N-6). ``again`` puts an ask that a crash left
     open: it is logged already, and waits for a watcher (K-18).
 
     Cancellation:
@@ -153,8 +159,13 @@ async def put_ask(session: SessionState, ask: Ask, *, again: bool = False) -> Ou
         "path": list(ask.path),
     }
     if not again:
+        if signal.is_set():
+            await trio.lowlevel.checkpoint()
+            return outcome(withdrawn("interrupt"))
         await session.journal.commit(Draft("approval/asked", asked))
-    entry = session.services.asks.put(ask, waits=again)
+    settled = withdrawn("interrupt") if signal.is_set() else None
+    entry = session.services.asks.put(ask, waits=again, settled=settled)
+    recorded = False
     try:
         settlement = await entry.wait()
         decided = outcome(settlement)
@@ -162,7 +173,8 @@ async def put_ask(session: SessionState, ask: Ask, *, again: bool = False) -> Ou
             await session.journal.commit(
                 decided_draft(ask.id, decided.decision, decided.source, settlement.by)
             )
+            recorded = True
     finally:
         entry.settle(withdrawn("interrupt"))
-        session.services.asks.close(entry)
+        session.services.asks.close(entry, recorded=recorded)
     return decided

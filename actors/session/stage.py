@@ -39,6 +39,7 @@ class Stage:
         self._hubs: dict[SessionId, FeedHub[Event, LiveItem]] = {}
         self._desks: dict[SessionId, Desk] = {}
         self._deleted: set[SessionId] = set()
+        self._closed = False
         self._actors: Supervisor[Work | Read] | None = None
 
     @property
@@ -145,7 +146,8 @@ class Stage:
         self._actors = actors
 
     def close_feeds(self, reason: str | None) -> None:
-        """End every feed."""
+        """End every feed, also those that are asked for from now on."""
+        self._closed = True
         for hub in self._hubs.values():
             hub.close(reason)
 
@@ -176,6 +178,8 @@ class Stage:
             hub = self._hubs[session_id] = FeedHub(
                 read, end, live_limit=self.services.limits.live_items, coalesce=coalesce
             )
+            if self._closed:
+                hub.close()
         return hub
 
     async def _read(self, session_id: SessionId, start: int, stop: int) -> Sequence[Event]:

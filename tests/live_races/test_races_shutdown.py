@@ -1,6 +1,7 @@
 """Closing the engine: in order, with the grace for tools, and with a clean end for every reader."""
 
 import trio
+import trio.testing
 from promises import keeps_its_promises, of
 
 from actors.session.messages import Append
@@ -72,3 +73,19 @@ async def test_a_message_that_waits_when_the_engine_closes_does_not_hold_it_up(a
         leaving_s = trio.current_time()
     assert trio.current_time() == leaving_s
     assert waiting.result().seq == 0
+
+
+async def test_a_reader_that_comes_while_the_engine_closes_ends_too(autojump_clock):
+    class Slow(MemoryStore):
+        async def row(self, session_id):
+            await trio.sleep(5)
+            return await super().row(session_id)
+
+    items: list[object] = []
+    with trio.fail_after(60):
+        async with trio.open_nursery() as readers:
+            async with open_engine(Slow()) as engine:
+                session = await engine.create()
+                readers.start_soon(read_all, session, items)
+                await trio.testing.wait_all_tasks_blocked()
+    assert items == []
