@@ -12,7 +12,14 @@ from actors.session.asks import Ask, AskOutcome
 from actors.session.compaction import CompactionOutcome
 from actors.session.interruption import Interruption
 from actors.session.limits import Limits
-from actors.session.live import CallProgress, CallStarted, StreamDelta
+from actors.session.live import (
+    CallEnded,
+    CallProgress,
+    CallStarted,
+    RequestStarted,
+    StreamDelta,
+)
+from actors.session.live_projection import LiveProjection
 from actors.session.messages import SessionInspection
 from actors.session.results import TurnResult
 from runtime.engine.engine import Engine, Page
@@ -28,6 +35,7 @@ __all__ = [
     "Agent",
     "Ask",
     "AskOutcome",
+    "CallEnded",
     "CallProgress",
     "CallStarted",
     "CompactionOutcome",
@@ -38,12 +46,14 @@ __all__ = [
     "Hide",
     "Interruption",
     "Limits",
+    "LiveProjection",
     "Page",
     "Policy",
     "PolicyEntry",
     "PolicyTable",
     "Projection",
     "Replace",
+    "RequestStarted",
     "Session",
     "SessionInspection",
     "StreamDelta",
