@@ -9,12 +9,9 @@ Source: S section 2, S-120..S-126, K-29, K-31.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from actors.errors.format import (
-    DamagedLogError,
-    LogTooLargeError,
-    NewerFormatError,
-    NotExportableError,
-)
+import attrs
+
+from actors.errors.format import DamagedLogError, LogTooLargeError, NotExportableError
 from actors.errors.log import EventDataError, ImportFormatError
 from actors.json import JsonObject, JsonValue
 from actors.log.admission import check_pairing, check_vocabulary
@@ -22,7 +19,7 @@ from actors.log.codec import encode
 from actors.log.core_words import SURFACE_WORDS
 from actors.log.events import Event, Hide
 from actors.log.wire import is_event_number
-from runtime.formats.lines import Line, parse_object
+from runtime.formats.lines import Line, identified, parse
 from runtime.formats.readlog import FileFacts, Note, Origin, ReadLog
 
 FORMAT: Final = "berry-agent/session"
@@ -30,6 +27,16 @@ VERSION: Final = 1
 
 _KEYS: Final = {"type", "seq", "time", "data", "ignorable", "surfaceOp", "sourceEventSeqs"}
 _OP_KEYS: Final = {"op", "start", "end"}
+
+
+@attrs.define
+class Scan:
+    """What the lines hold: the header, and each event with its line, when all of them have the right form."""
+
+    header: JsonObject
+    last: Line
+    events: list[tuple[int, JsonObject]] = attrs.field(factory=list)
+    notes: list[Note] = attrs.field(factory=list)
 
 
 def read_berry(lines: Iterator[Line], max_events: int) -> ReadLog:
@@ -41,30 +48,40 @@ def read_berry(lines: Iterator[Line], max_events: int) -> ReadLog:
         DamagedLogError: the file or an event breaks the format's rules.
         LogTooLargeError: more than ``max_events`` events.
     """
-    first = next(lines)
-    header, _ = parse_object(first)
-    _check_version(header, first.number)
-    notes: list[Note] = []
-    found: list[tuple[int, JsonObject]] = []
-    last = first
-    for line in lines:
-        last = line
-        if len(found) == max_events:
-            raise LogTooLargeError("the number of events", line.number, max_events)
-        raw, replaced = parse_object(line)
-        _check_envelope(raw, line.number)
-        notes += [Note("surrogate-replaced", line.number)] if replaced else []
-        found.append((line.number, raw))
-    _check_gates([raw for _, raw in found])
+    found = scan(lines, max_events)
+    _check_gates([raw for _, raw in found.events])
+    events = tuple(_events(found.events, found.notes))
     return ReadLog(
         format="berry-agent/session",
         version=VERSION,
-        header=header,
-        origin=_origin(header),
-        events=tuple(_events(found, notes)),
-        notes=tuple(notes),
-        file=FileFacts(size_bytes=last.end, lines=len(found) + 1),
+        header=found.header,
+        origin=_origin(found.header),
+        events=events,
+        notes=tuple(found.notes),
+        file=FileFacts(size_bytes=found.last.end, lines=len(events) + 1),
     )
+
+
+def scan(lines: Iterator[Line], max_events: int) -> Scan:
+    """Read the lines, and look at their form only.
+
+    Raises:
+        NewerFormatError, DamagedLogError, LogTooLargeError: as in :func:`read_berry`.
+    """
+    header, first = identified(lines, FORMAT, VERSION)
+    found = Scan(header, first)
+    for line in lines:
+        found.last = line
+        if len(found.events) == max_events:
+            raise LogTooLargeError("the number of events", line.number, max_events)
+        value, replaced = parse(line)
+        if replaced:
+            found.notes.append(Note("surrogate-replaced", line.number))
+        raw = _enveloped(value, line.number)
+        if raw.get("ignorable") is False:
+            found.notes.append(Note("ignorable-false", line.number, "it says what is so without it"))
+        found.events.append((line.number, raw))
+    return found
 
 
 def write_berry(header: JsonObject, events: Iterable[Event]) -> Iterator[JsonObject]:
@@ -92,23 +109,16 @@ def write_berry(header: JsonObject, events: Iterable[Event]) -> Iterator[JsonObj
         yield line
 
 
-def _check_version(header: JsonObject, line: int) -> None:
-    version = header.get("version")
-    if not isinstance(version, int | float) or isinstance(version, bool):
-        raise DamagedLogError("identity", line, "version is a number")
-    if version > VERSION:
-        raise NewerFormatError(FORMAT, str(version), VERSION)
-    if version != VERSION:
-        raise DamagedLogError("identity", line, "there is no such version")
-
-
-def _check_envelope(raw: JsonObject, line: int) -> None:
+def _enveloped(raw: JsonValue, line: int) -> JsonObject:
+    if not isinstance(raw, dict):
+        raise DamagedLogError("envelope", line, "an event is an object")
     if not isinstance(raw.get("type"), str) or not is_event_number(raw.get("seq")):
         raise DamagedLogError("envelope", line, "an event has a type and a seq")
     if raw.keys() - _KEYS:
         raise DamagedLogError("envelope", line, f"its keys are {', '.join(raw)}")
     if not isinstance(raw.get("ignorable", False), bool):
         raise DamagedLogError("envelope", line, "ignorable is true or false")
+    return raw
 
 
 def _check_gates(raws: list[JsonObject]) -> None:

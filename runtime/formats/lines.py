@@ -1,4 +1,4 @@
-"""Lines of a file in bounded memory, and the JSON object on a line.
+"""Lines of a file in bounded memory, the JSON object on a line, and the header on the first one.
 
 Source: S-120, S-121, D-228, K-36.
 """
@@ -10,7 +10,7 @@ from typing import Final, NoReturn, Protocol
 import attrs
 import orjson
 
-from actors.errors.format import DamagedLogError, LogTooLargeError
+from actors.errors.format import DamagedLogError, LogTooLargeError, NewerFormatError
 from actors.json import JsonObject, JsonValue
 from actors.log.foreign import mend
 
@@ -107,6 +107,35 @@ def parse(line: Line) -> tuple[JsonValue, bool]:
             raise DamagedLogError("line-json", line.number, str(error)) from None
         return _parse_with_surrogates(line, str(error)), True
     return value, False
+
+
+def identified(found: Iterator[Line], name: str, version: int) -> tuple[JsonObject, Line]:
+    """Take the first line and return it, with the header on it, when that says so of the file.
+
+    Raises:
+        NewerFormatError: it is that format in a version above ``version``; nothing else is looked at (D-145).
+        DamagedLogError: ``empty``, ``meta-json``, or ``identity`` when it is another format or version (a
+            number, not text or true).
+
+    Source: S-121.
+    """
+    first = next(found, None)
+    if first is None:
+        raise DamagedLogError("empty", 0, "there is no header line")
+    try:
+        header, _ = parse(first)
+    except DamagedLogError as error:
+        raise DamagedLogError("meta-json", first.number, error.detail) from None
+    if not isinstance(header, dict) or header.get("format") != name:
+        raise DamagedLogError("identity", first.number, f"it is not {name!r}")
+    said = header.get("version")
+    if not isinstance(said, int | float) or isinstance(said, bool):
+        raise DamagedLogError("identity", first.number, "version is a number")
+    if said > version:
+        raise NewerFormatError(name, str(said), version)
+    if said != version:
+        raise DamagedLogError("identity", first.number, f"there is no version {said}")
+    return header, first
 
 
 def parse_object(line: Line) -> tuple[JsonObject, bool]:

@@ -6,7 +6,7 @@ types beyond the core vocabulary. ``imported`` is the header of the file that th
 
 An event is written as :mod:`actors.log.wire` says.
 
-Source: design 3.
+Source: design 3, S-120..S-124.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ from typing import Final
 import attrs
 import orjson
 
-from actors.errors.format import DamagedLogError, LogTooLargeError, NewerFormatError
+from actors.errors.format import DamagedLogError, LogTooLargeError
 from actors.errors.log import (
     EventDataError,
     ImportFormatError,
@@ -23,12 +23,13 @@ from actors.errors.log import (
     UnknownEventTypeError,
 )
 from actors.json import JsonObject, JsonValue
+from actors.log.admission import Pairing
 from actors.log.core_words import CORE_WORDS
 from actors.log.events import Event
 from actors.log.fork import Profile
 from actors.log.wire import event_from_wire, event_to_line
 from actors.ports.store import Lineage
-from runtime.formats.lines import Line, parse_object
+from runtime.formats.lines import Line, identified, parse_object
 from runtime.formats.readlog import FileFacts, Note, Origin, ReadLog
 
 FORMAT: Final = "greenroom/session"
@@ -40,15 +41,18 @@ _CORE: Final = frozenset(word.type for word in CORE_WORDS)
 def read_native(lines: Iterator[Line], max_events: int) -> ReadLog:
     """Read an export; nothing in it may be missing.
 
+    A session that was imported is as its source left it (K-30); any other one has its calls before its
+    results and its turns begun before they end.
+
     Raises:
         NewerFormatError: a newer version wrote it.
         UnknownEventTypeError: a type that is neither core, nor in ``words``, nor ignorable.
         DamagedLogError: the file or an event breaks the format's rules.
         LogTooLargeError: more than ``max_events`` events.
     """
-    first = next(lines)
-    header, _ = parse_object(first)
+    header, first = identified(lines, FORMAT, VERSION)
     origin, length, words, profile = _header(header, first.number)
+    pairing = None if "imported" in header or profile != "native" else Pairing()
     events: list[Event] = []
     notes: list[Note] = []
     last = first
@@ -60,6 +64,8 @@ def read_native(lines: Iterator[Line], max_events: int) -> ReadLog:
         if replaced:
             notes.append(Note("surrogate-replaced", line.number))
         events.append(_event(raw, len(events), line.number, words))
+        if pairing is not None:
+            _check_pairs(pairing, raw, line.number)
     if length is not None and length != len(events):
         raise DamagedLogError("length", 0, f"{length} events were written, {len(events)} are there")
     return ReadLog(
@@ -110,11 +116,6 @@ def export_lines(header: Mapping[str, object], events: Iterable[Event]) -> Itera
 
 
 def _header(header: JsonObject, line: int) -> tuple[Origin, int | None, frozenset[str], Profile]:
-    version = header.get("version")
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise DamagedLogError("header-version", line, "version is a number from 1")
-    if version > VERSION:
-        raise NewerFormatError(FORMAT, str(version), VERSION)
     words = header.get("words", [])
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise DamagedLogError("header-words", line, "words is a list of types")
@@ -154,6 +155,13 @@ def _event(raw: JsonObject, seq: int, line: int, words: frozenset[str]) -> Event
     if event.type not in _CORE and event.type not in words and not event.ignorable:
         raise UnknownEventTypeError(event.type)
     return event
+
+
+def _check_pairs(pairing: Pairing, raw: JsonObject, line: int) -> None:
+    try:
+        pairing.follow(raw)
+    except ImportFormatError as error:
+        raise DamagedLogError(error.rule, line, error.detail) from None
 
 
 def _text(header: JsonObject, key: str, line: int) -> str | None:

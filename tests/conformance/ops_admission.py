@@ -1,24 +1,20 @@
-"""The gates of an import, in the format of the reference."""
+"""The gates of an import: the reader of the reference's format, and the fold that takes its events in."""
 
+import io
+from collections.abc import Iterator
 from typing import Any
 
 from actors.errors.log import SpawnRateLimitError
-from actors.log.admission import (
-    LogFormat,
-    ParsedLog,
-    check_pairing,
-    check_vocabulary,
-    parse_log,
-    run_gates,
-)
+from actors.log.admission import check_pairing, check_vocabulary
 from actors.log.flood import SpawnWindow
-
-BERRY = LogFormat("berry-agent/session", 1)
+from runtime.formats import berry
+from runtime.formats.lines import DEFAULT_LIMITS, Line, lines
+from runtime.formats.loading import load_log
 
 
 def parse_import(given: dict[str, Any]) -> dict[str, Any]:
-    parsed = parse_log(given["text"], BERRY)
-    return {"meta": _meta(parsed), "events": parsed.events}
+    found = berry.scan(_lines(given["text"]), DEFAULT_LIMITS.events)
+    return {"meta": _meta(found.header), "events": [raw for _, raw in found.events]}
 
 
 def vocabulary_gate(given: dict[str, Any]) -> str:
@@ -32,8 +28,8 @@ def pairing_gate(given: dict[str, Any]) -> str:
 
 
 def run_import_gates(given: dict[str, Any]) -> dict[str, Any]:
-    parsed = run_gates(given["text"], BERRY)
-    return {"meta": _meta(parsed), "count": len(parsed.events)}
+    read = berry.read_berry(_lines(given["text"]), DEFAULT_LIMITS.events)
+    return {"meta": _meta(read.header), "count": len(load_log(read))}
 
 
 def spawn_limiter(given: dict[str, Any]) -> list[str]:
@@ -49,8 +45,12 @@ def spawn_limiter(given: dict[str, Any]) -> list[str]:
     return answers
 
 
-def _meta(parsed: ParsedLog) -> dict[str, Any]:
-    return {"format": parsed.format.name, "version": parsed.format.version}
+def _meta(header: dict[str, Any]) -> dict[str, Any]:
+    return {key: header[key] for key in ("format", "version")}
+
+
+def _lines(text: str) -> Iterator[Line]:
+    return lines(io.BytesIO(text.encode("utf-8", "surrogatepass")), DEFAULT_LIMITS)
 
 
 OPS = {

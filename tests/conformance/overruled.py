@@ -4,6 +4,7 @@ Each entry looks at what a vector holds and computes the answer that the rule as
 with that one. The first entry that applies counts.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -110,6 +111,17 @@ def _catalog_with_added_words(vector: Vector) -> Output:
     return Output([*vector.raw["output"], *added])
 
 
+def _is_newer(vector: Vector) -> bool:
+    """The header is of the reference's format, in a version that it does not know yet."""
+    try:
+        header = json.loads(vector.input["text"].split("\n")[0])
+    except ValueError:
+        return False
+    version = header.get("version") if isinstance(header, dict) else None
+    named = isinstance(header, dict) and header.get("format") == "berry-agent/session"
+    return named and type(version) in (int, float) and version > 1
+
+
 def _a_word_like_any_other(vector: Vector) -> Output:
     return Output({"kind": "user", "raw": vector.input["source"], "treatedAsUser": True})
 
@@ -147,17 +159,18 @@ OVERRULED: tuple[Overrule, ...] = (
         lambda v: v.quirk == "prototype-lookup",
         _a_word_like_any_other,
     ),
+    Overrule("D-144", {"parseImport"}, _is_newer, lambda _: Failure("SESSION_FORMAT_NEWER")),
     Overrule(
         "S-126",
         {"parseImport"},
         lambda v: v.quirk == "infinity-from-json",
-        lambda _: Failure("SESSION_EVENT_DATA_INVALID", path="data"),
+        lambda _: Failure("SESSION_IMPORT_BAD_FORMAT", "line-json"),
     ),
     Overrule(
         "S-126",
         {"runImportGates"},
         lambda v: v.quirk == "import-skips-surface-op",
-        lambda _: Failure("SESSION_SURFACE_OP_INVALID"),
+        lambda _: Failure("surface-op-invalid"),
     ),
     Overrule("K-38", {"seed_admit"}, _gets_a_plain_marker, _without_marker),
     Overrule(

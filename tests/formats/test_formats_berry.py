@@ -1,5 +1,6 @@
 """berry-agent logs: data passes unchanged, their occlusion is a hide, their gates refuse."""
 
+import io
 import json
 from typing import Any
 
@@ -8,7 +9,8 @@ import pytest
 from actors.errors.format import DamagedLogError, NewerFormatError, NotExportableError
 from actors.errors.log import SurfaceOpError, UnknownEventTypeError
 from actors.log.events import Event, Hide, Replace
-from runtime.formats.berry import write_berry
+from runtime.formats.berry import scan, write_berry
+from runtime.formats.lines import lines
 from runtime.formats.loading import load_log
 from runtime.formats.reading import read_log
 from runtime.formats.writing import write_log
@@ -80,7 +82,7 @@ def test_a_missing_time_or_data_is_filled_in_and_noted() -> None:
         ("envelope", log(event("turn/start") | {"time": "now"})),
         ("envelope", log(event("turn/start") | {"ignorable": 1})),
         ("envelope", log(event("turn/start") | {"more": 1})),
-        ("line-object", log() + b"[]\n"),
+        ("envelope", log() + b"[]\n"),
         ("line-json", log() + b'{"type":"turn/start","seq":0,"data":NaN}\n'),
         ("carrier", log(event("user/message") | {"surfaceOp": {}})),
         ("surface-op-invalid", log(event("llm/retry") | {"surfaceOp": {"op": "hide"}})),
@@ -98,6 +100,30 @@ def test_their_gates_refuse(rule: str, text: bytes) -> None:
     with pytest.raises(DamagedLogError) as caught:
         read_log(text)
     assert caught.value.rule == rule
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ("empty", b""),
+        ("empty", " \n\ufeff\n".encode()),
+        ("meta-json", b"\xef\xbb\xbf" + log()),
+        ("meta-json", b"NaN"),
+        ("meta-json", b"{"),
+        ("identity", b"[]"),
+        ("identity", b"null"),
+        ("identity", log(format="greenroom/session")),
+    ],
+)
+def test_a_file_of_another_kind_is_not_taken_for_theirs(rule: str, text: bytes) -> None:
+    with pytest.raises(DamagedLogError) as caught:
+        scan(lines(io.BytesIO(text)), 10)
+    assert caught.value.rule == rule
+
+
+def test_a_mark_that_says_what_is_so_without_it_is_left_out_and_noted() -> None:
+    read = read_log(log(event("turn/start") | {"ignorable": False}))
+    assert [note.rule for note in read.notes] == ["ignorable-false"]
 
 
 def test_an_unknown_word_refuses_the_file() -> None:

@@ -109,9 +109,9 @@ def test_a_word_that_the_header_does_not_declare_is_refused() -> None:
 @pytest.mark.parametrize(
     ("rule", "header"),
     [
-        ("header-version", {"version": "1"}),
-        ("header-version", {"version": True}),
-        ("header-version", {"version": 0}),
+        ("identity", {"version": "1"}),
+        ("identity", {"version": True}),
+        ("identity", {"version": 0}),
         ("header-words", {"words": "x"}),
         ("header-words", {"words": [1]}),
         ("header-profile", {"profile": ["native"]}),
@@ -152,3 +152,21 @@ def test_a_damaged_event_is_refused_with_its_line(rule: str, change: dict[str, A
     with pytest.raises(DamagedLogError) as caught:
         read_log(json.dumps(header).encode() + b"\n\n" + json.dumps(event).encode())
     assert (caught.value.rule, caught.value.line) == (rule, 3)
+
+
+@pytest.mark.parametrize(
+    ("rule", "word", "data"),
+    [
+        ("turn-extra", "turn/end", {"reason": "completed"}),
+        ("result-extra", "tool/result", {"toolCallId": "c", "content": "x"}),
+    ],
+)
+def test_what_ends_before_it_began_is_refused_unless_another_system_left_it_so(
+    rule: str, word: str, data: dict[str, Any]
+) -> None:
+    events = (Event(0, 1, word, encode(data)),)
+    with pytest.raises(DamagedLogError) as caught:
+        read_log(export(events=events))
+    assert (caught.value.rule, caught.value.line) == (rule, 2)
+    assert read_log(export(events=events, imported={"from": "elsewhere"})).events == events
+    assert read_log(export(events=events, profile="dsh")).events == events
