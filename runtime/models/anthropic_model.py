@@ -14,9 +14,9 @@ from actors.json import JsonObject
 from actors.ports.model import Failed, ModelRequest, Part
 from runtime.models.anthropic_reading import MessagesReader
 from runtime.models.anthropic_request import messages_body
-from runtime.models.provider_content import mapping, restorer, string
-from runtime.models.provider_failures import ProviderFault, failed
-from runtime.models.provider_stream import Frames, ProviderStream, Source
+from runtime.models.provider_content import restorer
+from runtime.models.provider_failures import refused, unreachable
+from runtime.models.provider_stream import Answer, ProviderStream, Source
 
 CONNECT_S: Final = 10.0
 """How long making a connection may take."""
@@ -58,18 +58,18 @@ class AnthropicModel:
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Part]]:
         """Open one stream; see the port."""
 
-        async def open_frames() -> Frames:
-            frames = await self._client.post(
+        async def open_answer() -> Answer:
+            stream = await self._client.post(
                 _PATH,
                 body=self.body(request),
                 cast_to=object,
                 stream=True,
                 stream_cls=anthropic.AsyncStream[object],
             )
-            return cast("Frames", frames)
+            return cast("Answer", stream.response)
 
         reader = MessagesReader(restorer(schema.name for schema in request.tools))
-        return ProviderStream(Source(open_frames, _ERRORS, explain), reader)
+        return ProviderStream(Source(open_answer, _ERRORS, explain), reader)
 
     def body(self, request: ModelRequest) -> JsonObject:
         """Return what is sent: a pure function of the request (P1)."""
@@ -79,17 +79,8 @@ class AnthropicModel:
 def explain(error: Exception) -> Failed:
     """Return the last part that an error of the SDK, or of the way to the provider, becomes."""
     if isinstance(error, anthropic.APIStatusError):
-        body = mapping(mapping(error.body).get("error")) or mapping(error.body)
-        message = string(body.get("message")) or str(error)
-        fault = ProviderFault(
-            status=error.status_code,
-            kind=string(body.get("type")),
-            message=message,
-            headers=dict(error.response.headers),
-        )
-        return failed(fault)
-    text = f"connection error: {error.__cause__ or error}"
-    return failed(ProviderFault(status=None, kind=type(error).__name__, message=text))
+        return refused(error.status_code, error.body, str(error), error.response.headers)
+    return unreachable(error)
 
 
 @asynccontextmanager

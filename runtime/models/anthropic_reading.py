@@ -6,7 +6,7 @@ from typing import Final
 from actors.json import JsonObject
 from actors.ports.model import BlockEnd, Finished, Part, StopReason, UsageReport
 from runtime.models.provider_content import count, mapping, string
-from runtime.models.provider_failures import held_back
+from runtime.models.provider_failures import broken_off, held_back
 from runtime.models.provider_text import Block, Blocks, Kind
 
 _KINDS: Final[dict[str, Kind]] = {"text": "text", "thinking": "thinking", "tool_use": "call"}
@@ -51,6 +51,8 @@ class MessagesReader:
                 yield from self._message_delta(frame)
             case "message_stop":
                 yield from self.rest()
+            case "error":
+                yield broken_off(frame)
             case _:
                 pass  # pings, and what a later version may add
 

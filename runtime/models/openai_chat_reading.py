@@ -11,7 +11,7 @@ from actors.json import JsonObject, JsonValue
 from actors.ports.model import Finished, Part, StopReason, UsageReport
 from runtime.models.openai_usage import token_counts
 from runtime.models.provider_content import count, mapping, string
-from runtime.models.provider_failures import held_back
+from runtime.models.provider_failures import broken_off, held_back
 from runtime.models.provider_text import Blocks
 
 _STOPS: Final[dict[str, StopReason]] = {
@@ -35,6 +35,8 @@ class ChatReader:
 
     def take(self, frame: JsonObject) -> Iterator[Part]:
         """Return the parts that a frame adds."""
+        if frame.get("error"):
+            yield broken_off(frame)
         choices = frame.get("choices")
         for choice in choices[:1] if isinstance(choices, list) else []:
             yield from self._choice(mapping(choice))

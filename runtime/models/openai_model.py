@@ -16,9 +16,9 @@ from runtime.models.openai_chat_reading import ChatReader
 from runtime.models.openai_chat_request import chat_body
 from runtime.models.openai_responses_reading import ResponsesReader
 from runtime.models.openai_responses_request import responses_body
-from runtime.models.provider_content import mapping, restorer, string
-from runtime.models.provider_failures import ProviderFault, failed
-from runtime.models.provider_stream import Frames, ProviderStream, Reader, Source
+from runtime.models.provider_content import restorer
+from runtime.models.provider_failures import refused, unreachable
+from runtime.models.provider_stream import Answer, ProviderStream, Reader, Source
 
 Api: TypeAlias = Literal["responses", "chat"]
 
@@ -66,17 +66,17 @@ class OpenAIModel:
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Part]]:
         """Open one stream; see the port."""
 
-        async def open_frames() -> Frames:
-            frames = await self._client.post(
+        async def open_answer() -> Answer:
+            stream = await self._client.post(
                 _PATHS[self._api],
                 body=self.body(request),
                 cast_to=object,
                 stream=True,
                 stream_cls=openai.AsyncStream[object],
             )
-            return cast("Frames", frames)
+            return cast("Answer", stream.response)
 
-        return ProviderStream(Source(open_frames, _ERRORS, explain), self._reader(request))
+        return ProviderStream(Source(open_answer, _ERRORS, explain), self._reader(request))
 
     def body(self, request: ModelRequest) -> JsonObject:
         """Return what is sent: a pure function of the request (P1)."""
@@ -92,18 +92,8 @@ class OpenAIModel:
 def explain(error: Exception) -> Failed:
     """Return the last part that an error of the SDK, or of the way to the provider, becomes."""
     if isinstance(error, openai.APIStatusError):
-        return failed(_fault(error, error.status_code, dict(error.response.headers)))
-    if isinstance(error, openai.APIConnectionError) or not isinstance(error, openai.APIError):
-        text = f"connection error: {error.__cause__ or error}"
-        return failed(ProviderFault(status=None, kind=type(error).__name__, message=text))
-    return failed(_fault(error, 200, {}))
-
-
-def _fault(error: openai.APIError, status: int, headers: dict[str, str]) -> ProviderFault:
-    body = mapping(error.body)
-    kind = string(body.get("code")) or string(body.get("type"))
-    message = string(body.get("message")) or str(error)
-    return ProviderFault(status=status, kind=kind, message=message, headers=headers)
+        return refused(error.status_code, error.body, str(error), error.response.headers)
+    return unreachable(error)
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from actors.ports.model import Finished, Part, UsageReport
 from runtime.models.openai_responses_request import SEALED
 from runtime.models.openai_usage import token_counts
 from runtime.models.provider_content import count, mapping, string
-from runtime.models.provider_failures import ProviderFault, failed, held_back
+from runtime.models.provider_failures import broken_off, held_back
 from runtime.models.provider_text import Block, Blocks, Kind
 
 _KINDS: Final[dict[str, Kind]] = {
@@ -23,7 +23,6 @@ _DELTAS: Final[dict[str, Kind]] = {
     "response.reasoning_text.delta": "thinking",
     "response.function_call_arguments.delta": "call",
 }
-_STREAM_STATUS: Final = 200
 
 
 class ResponsesReader:
@@ -49,9 +48,9 @@ class ResponsesReader:
             case "response.completed" | "response.incomplete":
                 yield from self._completed(mapping(frame.get("response")))
             case "response.failed":
-                yield _failure(mapping(mapping(frame.get("response")).get("error")))
+                yield broken_off(frame.get("response"))
             case "error":
-                yield _failure(frame)
+                yield broken_off(frame)
             case _:
                 pass  # progress, and what a later version may add
 
@@ -109,8 +108,3 @@ def responses_usage(usage: JsonObject) -> JsonObject:
     read, written = count(asked.get("cached_tokens")), count(asked.get("cache_write_tokens"))
     total_input, output = count(usage.get("input_tokens")), count(usage.get("output_tokens"))
     return token_counts(total_input, read, written, output, count(made.get("reasoning_tokens")))
-
-
-def _failure(error: JsonObject) -> Part:
-    kind, message = string(error.get("code")), string(error.get("message"))
-    return failed(ProviderFault(status=_STREAM_STATUS, kind=kind, message=message))

@@ -13,6 +13,7 @@ import attrs
 from actors.log.foreign import mend_text
 from actors.ports.model import Failed, RetryBucket
 from actors.rules.retry import classify
+from runtime.models.provider_content import mapping, string
 
 MALFORMED: Final = "LLM_STREAM_MALFORMED"
 CONNECTION: Final = "LLM_CONNECTION_FAILED"
@@ -20,6 +21,7 @@ FILTERED: Final = "LLM_CONTENT_FILTERED"
 LONGEST_MESSAGE: Final = 2_000
 """Characters of a provider's message that are kept."""
 
+_BEGAN_WELL: Final = 200
 _AGAIN: Final = frozenset((408, 409, 425, 429))
 _SERVER: Final = 500
 _RATE_LIMITED: Final = 429
@@ -82,6 +84,34 @@ def failed(fault: ProviderFault) -> Failed:
         message=mend_text(said)[:LONGEST_MESSAGE],
         retry_after_s=retry_after_s(fault.headers) if bucket == "transient" else None,
     )
+
+
+def refused(status: int, body: object, text: str, headers: Mapping[str, str]) -> Failed:
+    """Return the failure that an HTTP answer says; ``text`` stands in where its body has no words."""
+    return failed(attrs.evolve(_said(body, text), status=status, headers=headers))
+
+
+def broken_off(body: object) -> Failed:
+    """Return the failure that a frame says in the middle of an answer that had begun well."""
+    return failed(_said(body, "the provider broke the reply off"))
+
+
+def _said(body: object, text: str) -> ProviderFault:
+    """Read an error in any form that providers give it; a number as its code is a status."""
+    error = mapping(body).get("error") or body
+    said = mapping(error)
+    code = said.get("code")
+    return ProviderFault(
+        status=code if isinstance(code, int) and not isinstance(code, bool) else _BEGAN_WELL,
+        kind=string(code) or string(said.get("type")),
+        message=string(said.get("message")) or (error if isinstance(error, str) else text),
+    )
+
+
+def unreachable(error: Exception) -> Failed:
+    """Return the failure of a connection that could not be made, or was lost."""
+    text = f"connection error: {error.__cause__ or error}"
+    return failed(ProviderFault(status=None, kind=type(error).__name__, message=text))
 
 
 def malformed(why: str) -> Failed:

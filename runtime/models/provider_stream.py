@@ -1,10 +1,10 @@
-"""One open stream of a provider's SDK: frames in, typed parts out, and a connection that is always closed.
+"""One open answer of a provider: bytes in, typed parts out, and a connection that is always closed.
 
-It knows no SDK: an adapter hands in how to open the frames, what reads them, and what its SDK raises.
+It knows no SDK: an adapter hands in how the answer is opened, what reads its frames, and what its SDK raises.
 """
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -15,20 +15,21 @@ import trio
 from actors.json import JsonObject
 from actors.ports.model import Failed, Finished, Part
 from runtime.models.provider_failures import malformed
+from runtime.models.provider_sse import DONE, FrameDecoder, FrameError, decoded
 
 DRAIN_S: Final = 0.1
 """How long the rest of a finished answer may take, so that its connection can be used again."""
 
 
-class Frames(Protocol):
-    """An SDK's open stream of decoded JSON frames."""
+class Answer(Protocol):
+    """An HTTP answer whose head has come."""
 
-    async def __anext__(self) -> object:
-        """Return the next frame."""
+    def aiter_bytes(self) -> AsyncIterator[bytes]:
+        """Read the body as it comes."""
         ...
 
-    async def close(self) -> None:
-        """Close the connection."""
+    async def aclose(self) -> None:
+        """Close it; the connection too, unless the body was read to its end."""
         ...
 
 
@@ -46,12 +47,12 @@ class Reader(Protocol):
 
 @attrs.frozen
 class Source:
-    """How frames are opened and what can go wrong.
+    """How an answer is opened and what can go wrong.
 
     ``errors`` are what the SDK and its transport raise; ``explain`` makes the last part of one of them.
     """
 
-    open: Callable[[], Awaitable[Frames]]
+    open: Callable[[], Awaitable[Answer]]
     errors: tuple[type[Exception], ...]
     explain: Callable[[Exception], Failed]
 
@@ -66,7 +67,9 @@ class ProviderStream(AbstractAsyncContextManager["ProviderStream"]):
 
     def __init__(self, source: Source, reader: Reader) -> None:
         self._source, self._reader = source, reader
-        self._frames: Frames | None = None
+        self._answer: Answer | None = None
+        self._bytes: AsyncIterator[bytes] | None = None
+        self._decoder = FrameDecoder()
         self._ready: deque[Part] = deque()
         self._ended = False
         self._drained = False
@@ -74,12 +77,11 @@ class ProviderStream(AbstractAsyncContextManager["ProviderStream"]):
     async def __aenter__(self) -> Self:
         """Send the request and wait for the head of the answer."""
         try:
-            self._frames = await self._source.open()
+            self._answer = await self._source.open()
         except self._source.errors as error:
             self._end(self._source.explain(error))
-        except (ValueError, TypeError) as error:
-            # The SDK could not write the request, or read the head of the answer.
-            self._end(malformed(str(error)))
+        else:
+            self._bytes = self._answer.aiter_bytes()
         return self
 
     async def __aexit__(
@@ -88,8 +90,18 @@ class ProviderStream(AbstractAsyncContextManager["ProviderStream"]):
         exc_value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._frames is not None:
-            await self._unwind(self._frames)
+        """End the generators of the transport in order, and close the connection.
+
+        A generator that is left suspended would be ended by the garbage collector, out of order and
+        with a warning. So the read that it would do next is done, in a scope that is cancelled already:
+        it takes no time, and each generator sees the cancellation and cleans up.
+        """
+        if self._answer is None:
+            return
+        with trio.CancelScope(shield=True) as scope:
+            scope.cancel()
+            await self._exhaust()
+        await self._answer.aclose()
 
     def __aiter__(self) -> Self:
         return self
@@ -97,40 +109,50 @@ class ProviderStream(AbstractAsyncContextManager["ProviderStream"]):
     async def __anext__(self) -> Part:
         await trio.lowlevel.checkpoint_if_cancelled()
         while not self._ready:
-            if self._ended or self._frames is None:
+            if self._ended or self._bytes is None:
                 await self._drain()
                 raise StopAsyncIteration
-            await self._read(self._frames)
+            await self._read(self._bytes)
         return self._ready.popleft()
 
-    async def _read(self, frames: Frames) -> None:
-        """Take one more frame in; what ends the stream becomes its last part."""
+    async def _read(self, pieces: AsyncIterator[bytes]) -> None:
+        """Take more bytes in; what ends the stream becomes its last part."""
         try:
-            frame = await frames.__anext__()
+            piece = await anext(pieces)
         except StopAsyncIteration:
-            self._finish(self._reader.rest())
+            self._finish()
         except self._source.errors as error:
-            self._finish(self._reader.rest(), otherwise=self._source.explain(error))
-        except ValueError as error:
-            self._finish((), otherwise=malformed(str(error)))
+            self._finish(self._source.explain(error))
         else:
-            self._take(frame)
+            self._take(piece)
 
-    def _take(self, frame: object) -> None:
-        if isinstance(frame, dict):
-            self._add(self._reader.take(frame))
-        else:
-            self._finish((), otherwise=malformed(f"a frame of type {type(frame).__name__}"))
+    def _take(self, piece: bytes) -> None:
+        try:
+            for data in self._decoder.feed(piece):
+                self._take_frame(data)
+        except FrameError as error:
+            self._finish(malformed(str(error)))
+
+    def _take_frame(self, data: str) -> None:
+        if self._ended:
+            return
+        if data == DONE:
+            self._finish()
+            return
+        frame = decoded(data)
+        if not isinstance(frame, dict):
+            raise FrameError(f"no object: {data[:80]!r}")
+        self._add(self._reader.take(frame))
 
     def _add(self, parts: Iterable[Part]) -> None:
         for part in parts:
             if not self._ended:
-                self._ready.append(part)
-                self._ended = isinstance(part, Finished | Failed)
+                self._end(part) if isinstance(part, Finished | Failed) else self._ready.append(part)
 
-    def _finish(self, parts: Iterable[Part], otherwise: Failed | None = None) -> None:
+    def _finish(self, otherwise: Failed | None = None) -> None:
         """End the stream: a reply whose end was said is whole, whatever became of its connection."""
-        self._add(parts)
+        if not self._ended:
+            self._add(self._reader.rest())
         if otherwise is not None and not self._ended:
             self._end(otherwise)
         self._ended = True
@@ -141,30 +163,17 @@ class ProviderStream(AbstractAsyncContextManager["ProviderStream"]):
 
     async def _drain(self) -> None:
         """Read a finished answer to its end, once; bounded."""
-        if self._drained or self._frames is None:
-            await trio.lowlevel.checkpoint()
+        await trio.lowlevel.checkpoint()
+        if not self._drained:
+            self._drained = True
+            with trio.move_on_after(DRAIN_S):
+                await self._exhaust()
+
+    async def _exhaust(self) -> None:
+        if self._bytes is None:
             return
-        self._drained = True
-        with trio.move_on_after(DRAIN_S):
-            await self._exhaust(self._frames)
-
-    async def _unwind(self, frames: Frames) -> None:
-        """Close the connection, and end the SDK's generators in order.
-
-        A generator that is left suspended would be ended by the garbage collector, out of order and
-        with a warning. So the read that it would do next is done, in a scope that is cancelled already:
-        it takes no time, and each generator sees the cancellation and cleans up.
-        """
-        with trio.CancelScope(shield=True) as scope:
-            scope.cancel()
-            await self._exhaust(frames)
-        await frames.close()
-
-    async def _exhaust(self, frames: Frames) -> None:
         try:
-            while True:
-                await frames.__anext__()
-        except (StopAsyncIteration, ValueError):
-            pass
+            async for _ in self._bytes:
+                pass
         except self._source.errors:
             pass  # The reply had ended: what comes behind it changes nothing.
