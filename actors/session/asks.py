@@ -13,9 +13,17 @@ import trio
 
 from actors.errors.session import AnswerWordError, AskNotFoundError, TurnLostError
 from actors.ids import AskId, CallId, SessionId
-from actors.json import JsonValue
+from actors.json import JsonObject, JsonValue
 from actors.kernel.reply import Reply
-from actors.rules.approval import EXPIRED, NOBODY, AskState, Settlement, answered, withdrawn
+from actors.rules.approval import (
+    EXPIRED,
+    NOBODY,
+    AskState,
+    Mode,
+    Settlement,
+    answered,
+    withdrawn,
+)
 
 ClientWord: TypeAlias = Literal["approve", "reject", "cancel", "always"]
 """What may be answered; ``unavailable`` is only ever reported (A-1)."""
@@ -44,8 +52,8 @@ class Ask:
     arguments: JsonValue
     summary: str
     target: str
-    tier: str
-    suggested_entry: JsonValue = None
+    tier: Mode
+    suggested_entry: JsonObject | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -119,9 +127,7 @@ class AskTable:
         asks = (entry.ask for entry in self._open.values())
         return tuple(ask for ask in asks if tree is None or tree in ask.path)
 
-    def put(
-        self, ask: Ask, *, waits: bool = False, settled: Settlement | None = None
-    ) -> OpenAsk:
+    def put(self, ask: Ask, *, waits: bool = False, settled: Settlement | None = None) -> OpenAsk:
         """Show an ask to its watchers. Without any it is unavailable at once, unless it ``waits`` (K-18).
 
         One that is ``settled`` before anybody saw it is shown to nobody (N-6).

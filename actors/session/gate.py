@@ -10,12 +10,22 @@ import trio
 from actors.json import JsonObject, JsonValue
 from actors.log.events import Draft
 from actors.ports.tool import Tool, ToolContext
-from actors.rules.approval import Outcome, beforehand, judge, outcome, sticky_target, withdrawn
+from actors.rules.approval import (
+    Outcome,
+    Settlement,
+    beforehand,
+    judge,
+    outcome,
+    sticky_target,
+    withdrawn,
+)
+from actors.rules.policy import PolicyCall
 from actors.rules.policy_call import policy_call
 from actors.session.asks import Ask
 from actors.session.call import CallOutcome, CallSpec, Execution, Starting, closed, parsed, refused
 from actors.session.drafts import decided_draft
 from actors.session.live import CallProgress, CallStarted
+from actors.session.remembered import suggested_entry
 from actors.session.state import SessionState
 
 BLOCKED_TEXT = {
@@ -59,9 +69,10 @@ class Gate:
         policy = self._session.agent.policy
         seen = policy_call(call.name, tool.effect, parsed(call.arguments), policy.workspace)
         now_ms = self._session.services.clock.now_ms()
-        verdict = judge(seen, policy.table, policy.mode, policy.fence, now_ms)
+        table = self._session.services.remembered.table(policy.table)
+        verdict = judge(seen, table, policy.mode, policy.fence, now_ms)
         if verdict.word == "ask":
-            decided = await self._ask(execution, sticky_target(seen))
+            decided = await self._ask(execution, seen)
             if not decided.allowed:
                 await self._decide(call, "block", f"ask-{decided.word}")
                 return refused("TOOL_BLOCKED", BLOCKED_TEXT[decided.word])
@@ -78,11 +89,13 @@ class Gate:
         data: JsonObject = {"toolCallId": call.id, "decision": decision, "reason": reason}
         await self._session.journal.commit(Draft("gate/decision", data))
 
-    async def _ask(self, execution: Execution, target: str) -> Outcome:
+    async def _ask(self, execution: Execution, seen: PolicyCall) -> Outcome:
         call = execution.spec
         policy = self._session.agent.policy
-        settled = beforehand(policy.asks, self._session.services.grants, target, policy.mode)
-        ask = self._question(call, target, f"{call.name} {call.arguments}"[:SUMMARY_CHARS])
+        target, grants = sticky_target(seen), self._session.services.remembered.grants
+        settled = beforehand(policy.asks, grants, target, policy.mode)
+        asked = self._question(call, target, f"{call.name} {call.arguments}"[:SUMMARY_CHARS])
+        ask = attrs.evolve(asked, suggested_entry=suggested_entry(seen))
         open_before = self._session.log.fold.open_asks.values()
         same = next((a.ask_id for a in open_before if a.tool_call_id == call.id), None)
         if same is not None:
@@ -137,6 +150,14 @@ class Gate:
         )
 
 
+async def _remember(session: SessionState, ask: Ask, settlement: Settlement) -> bool:
+    """Keep what was answered with ``always``; False when there is nothing to keep (A-4)."""
+    if settlement.decision != "always" or ask.suggested_entry is None:
+        return False
+    await session.services.remembered.add(ask.suggested_entry, ask.target, ask.tier)
+    return True
+
+
 async def put_ask(
     session: SessionState, ask: Ask, signal: trio.Event, *, again: bool = False
 ) -> Outcome:
@@ -158,6 +179,8 @@ async def put_ask(
         "summary": ask.summary,
         "path": list(ask.path),
     }
+    if ask.suggested_entry is not None:
+        asked["suggestedEntry"] = ask.suggested_entry
     if not again:
         if signal.is_set():
             await trio.lowlevel.checkpoint()
@@ -168,7 +191,8 @@ async def put_ask(
     recorded = False
     try:
         settlement = await entry.wait()
-        decided = outcome(settlement)
+        remembered = await _remember(session, ask, settlement)
+        decided = outcome(settlement, can_remember=remembered)
         if ask.id in session.log.fold.open_asks:
             await session.journal.commit(
                 decided_draft(ask.id, decided.decision, decided.source, settlement.by)

@@ -8,12 +8,12 @@ import trio
 
 from actors.ports.store import EventStore
 from actors.ports.world import Clock, IdSource
-from actors.rules.approval import Grants
 from actors.session.agent import AgentBook
 from actors.session.asks import AskTable
 from actors.session.limits import Limits
 from actors.session.live import LiveItem
 from actors.session.prepared import PreparedLogs
+from actors.session.remembered import Remembered
 
 LiveSink: TypeAlias = Callable[[LiveItem], None]
 
@@ -31,8 +31,7 @@ class Services:
     limits: Limits
     recovery: Literal["close", "resume"]
     """What is done about a turn that a crash cut off."""
-    grants: Grants
-    """Approvals that were remembered with ``always``."""
+    remembered: Remembered
     prepared: PreparedLogs
     run_slots: trio.CapacityLimiter
     compaction_slots: trio.CapacityLimiter

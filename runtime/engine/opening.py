@@ -12,12 +12,12 @@ from actors.ports.model import Model
 from actors.ports.store import EventStore
 from actors.ports.tool import Tool
 from actors.ports.world import Clock, IdSource
-from actors.rules.approval import Grants
 from actors.rules.policy import Policy
 from actors.session.agent import Agent, AgentBook
 from actors.session.asks import AskTable
 from actors.session.limits import Limits
 from actors.session.prepared import PreparedLogs
+from actors.session.remembered import Remember, Remembered
 from actors.session.services import Services
 from actors.session.stage import open_stage
 from runtime.engine.answering import OnAsk, Report, answer_asks
@@ -48,6 +48,7 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
     system: str | None = None,
     policy: Policy = ASK,
     on_ask: OnAsk | None = None,
+    remember: Remember | None = None,
     limits: Limits | None = None,
     recovery: Literal["close", "resume"] = "close",
     clock: Clock | None = None,
@@ -65,6 +66,8 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
         system: its prompt.
         policy: what its calls are judged by.
         on_ask: called with each ask, in a task of its own; returns the answer, or None to leave it.
+        remember: called with each policy entry that an answer ``always`` adds, to write it where the next
+            engine finds it; without it the entry holds while this engine runs.
         limits: the bounds of the engine.
         recovery: what is done about turns that a crash cut off: ``close`` ends them as interrupted when
             their session is next used; ``resume`` goes on with them at once, from the last committed step,
@@ -95,7 +98,7 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
             asks=AskTable(grace_s=bounds.ask_grace_s, deadline_s=bounds.ask_deadline_s),
             limits=bounds,
             recovery=recovery,
-            grants=Grants(),
+            remembered=Remembered(remember),
             prepared=PreparedLogs(),
             run_slots=trio.CapacityLimiter(bounds.running),
             compaction_slots=trio.CapacityLimiter(bounds.compactions),

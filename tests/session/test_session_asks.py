@@ -212,3 +212,38 @@ async def test_a_tool_may_ask_on_its_own(autojump_clock):
         events = await keeps_its_promises(engine, session)
     assert asked == ["really?"]
     assert of(events, "tool/result")[0]["content"] == "call 1"
+
+
+async def test_always_is_written_once_and_holds_in_every_session(autojump_clock):
+    tool, written = CountingTool(name="write"), []
+
+    async def remember(entry):
+        await trio.sleep(1)
+        written.append(entry)
+
+    def answer(request):
+        if type(request.messages[-1]).__name__ == "UserMessage":
+            return CallTools(Call("write", {"path": "/notes/a.txt"}))
+        return Say("done")
+
+    async with (
+        open_engine(model=ScriptedModel(answer), tools=[tool], remember=remember) as engine,
+        engine.asks() as asks,
+    ):
+        first, second = await engine.create(id="first"), await engine.create(id="second")
+        turn = await first.prompt("go")
+        ask = await anext(asks)
+        assert ask.suggested_entry == {
+            "tool": "write", "pattern": "/notes/a.txt", "decision": "allow",
+        }  # fmt: skip
+        await engine.answer(ask.id, "always")
+        await turn.result()
+        await second.run("go")
+        await first.run("again")
+        mine = await keeps_its_promises(engine, first)
+        its = await keeps_its_promises(engine, second)
+    assert len(written) == 1
+    assert len(tool.calls) == 3
+    assert of(mine, "approval/decided")[0]["decision"] == "always"
+    assert of(its, "approval/asked") == []
+    assert of(its, "gate/decision")[0]["reason"].startswith("policy-allow")
