@@ -19,11 +19,11 @@ from actors.rules.approval import (
     EXPIRED,
     NOBODY,
     AskState,
-    Mode,
     Settlement,
     answered,
     withdrawn,
 )
+from actors.rules.policy import Mode
 
 ClientWord: TypeAlias = Literal["approve", "reject", "cancel", "always"]
 """What may be answered; ``unavailable`` is only ever reported (A-1)."""

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import attrs
 
 from actors.json import JsonObject
-from actors.rules.approval import Grants, Mode
-from actors.rules.policy import FILE_TOOLS, PolicyCall, PolicyEntry, PolicyTable
+from actors.rules.approval import Grants
+from actors.rules.policy import FILE_TOOLS, Mode, PolicyCall, PolicyEntry, PolicyTable
 
 Remember: TypeAlias = Callable[[JsonObject], Awaitable[None]]
 """Writes one entry where the next engine will find it."""
