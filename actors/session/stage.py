@@ -3,6 +3,7 @@
 Source: design 5.
 """
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -40,6 +41,8 @@ class Stage:
         self._desks: dict[SessionId, Desk] = {}
         self._deleted: set[SessionId] = set()
         self._closed = False
+        self._coming: Counter[SessionId] = Counter()
+        """How many are about to follow a session."""
         self._actors: Supervisor[Work | Read] | None = None
 
     @property
@@ -133,13 +136,21 @@ class Stage:
             SessionNotFoundError: there is no such session.
             FeedCursorError: ``after`` is not a seq of the log.
         """
+        await trio.lowlevel.checkpoint()  # not later: a hub is dropped when its session leaves unread
         hub = self._hubs.get(check_session_id(session_id))
         if hub is None:
-            row = await self.services.store.row(session_id)
-            hub = self._hub_at(session_id, row.length)
-        else:
-            await trio.lowlevel.checkpoint()
+            hub = await self._hub_of_resting(session_id)
         return hub.subscribe(after, live=live)
+
+    async def _hub_of_resting(self, session_id: SessionId) -> FeedHub[Event, LiveItem]:
+        """Make the hub of a session that is not live; should it come and go meanwhile, its hub stays."""
+        self._coming[session_id] += 1
+        try:
+            row = await self.services.store.row(session_id)
+        finally:
+            self._coming[session_id] -= 1
+            self._coming += Counter()  # forgets the zeros
+        return self._hub_at(session_id, row.length)
 
     def open_with(self, actors: Supervisor[Work | Read]) -> None:
         """Take the supervisor of the session actors."""
@@ -164,7 +175,7 @@ class Stage:
             return
         self._desks.pop(session_id, None)
         hub = self._hubs.get(session_id)
-        if hub is not None and not hub.readers:
+        if hub is not None and not hub.readers and not self._coming[session_id]:
             del self._hubs[session_id]
 
     def _hub_at(self, session_id: SessionId, end: int) -> FeedHub[Event, LiveItem]:
