@@ -79,7 +79,9 @@ def scan(lines: Iterator[Line], max_events: int) -> Scan:
             found.notes.append(Note("surrogate-replaced", line.number))
         raw = _enveloped(value, line.number)
         if raw.get("ignorable") is False:
-            found.notes.append(Note("ignorable-false", line.number, "it says what is so without it"))
+            found.notes.append(
+                Note("ignorable-false", line.number, "it says what is so without it")
+            )
         found.events.append((line.number, raw))
     return found
 

@@ -1,19 +1,21 @@
 """Reads DSH logs of version 0 and 4 into native events, one to one, and writes them back.
 
-Source: design 3, D-1..D-7, D-30..D-33, D-140, D-220..D-229, D-238, K-29, K-34, K-37.
+Source: design 3, D-1..D-7, D-24..D-33, D-91, D-99, D-140, D-220..D-229, D-238, K-29, K-34, K-37.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from actors.errors.format import DamagedLogError, NotExportableError
-from actors.errors.log import EventDataError, UnknownEventTypeError
+from actors.errors.log import EventDataError, RequestHeaderError, UnknownEventTypeError
 from actors.json import JsonObject, JsonValue
 from actors.log.codec import encode
 from actors.log.core_words import CORE_WORDS
 from actors.log.events import Event, Replace, SurfaceOp
+from actors.log.request_header import check_header_event
+from runtime.formats.dsh_messages import check_message
 from runtime.formats.dsh_rows import pack_rows
-from runtime.formats.dsh_scan import Scan, scan
+from runtime.formats.dsh_scan import NEWEST, Scan, scan
 from runtime.formats.dsh_shapes import ShapeError, from_native, to_native
 from runtime.formats.dsh_words import SURFACE, is_known
 from runtime.formats.lines import Line
@@ -105,9 +107,20 @@ def _event(found: Scan, line: int, raw: JsonObject) -> Event:
     except ShapeError as error:
         raise DamagedLogError(error.rule, line, error.detail) from None
     op, sources = _surface(found, line, word, raw)
+    if found.version == NEWEST:
+        _check_admitted(word, raw["data"], line)
     if sources is not None and word == "assistant/message" and found.version == 0:
         data, sources = _with_sources(line, data, sources), None
     return Event(_seq(raw), time, word, _body(line, data), op, sources, ignorable)
+
+
+def _check_admitted(word: str, data: JsonValue, line: int) -> None:
+    """Check what a stored log of the present version owes its reader (D-24, D-25, D-91, D-99)."""
+    try:
+        check_message(word, data)
+        check_header_event(word, data)
+    except (ShapeError, RequestHeaderError) as error:
+        raise DamagedLogError(error.rule, line, error.detail) from None
 
 
 def _with_sources(line: int, data: JsonValue, sources: tuple[int, ...]) -> JsonValue:

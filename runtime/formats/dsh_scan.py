@@ -4,7 +4,7 @@ A last piece without a line feed is torn and dropped. A line that does not parse
 expected one, starts a doubtful region: it and all behind it are dropped, unless a ``turn/end`` stands
 there: then acknowledged work would be lost, and the log is damaged.
 
-Source: D-144, D-145, D-223, D-228, D-229, D-238.
+Source: D-144, D-145, D-166, D-223, D-228, D-229, D-238.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,9 @@ from actors.errors.format import (
     NewerFormatError,
     NoUpgradePathError,
 )
+from actors.errors.log import ImportFormatError
 from actors.json import JsonObject, JsonValue
+from runtime.formats.dsh_header import check_session_header
 from runtime.formats.dsh_rows import decode_row, is_row
 from runtime.formats.lines import Line, parse_object
 from runtime.formats.readlog import Note
@@ -97,7 +99,17 @@ def read_header(line: Line) -> tuple[JsonObject, int]:
     created = header.get("createdAt")
     if not isinstance(created, int) or isinstance(created, bool):
         raise _bad_header(line, "createdAt is a number of milliseconds")
+    if version == NEWEST:
+        _check_fields(header, line)
     return header, int(version)
+
+
+def _check_fields(header: JsonObject, line: Line) -> None:
+    """Check the rest of a present header; older ones were written by looser rules (D-166)."""
+    try:
+        check_session_header(header, session_id=str(header["id"]), version=NEWEST)
+    except ImportFormatError as error:
+        raise DamagedLogError(error.rule, line.number, error.detail) from None
 
 
 def _fault(found: Scan, line: Line, max_events: int) -> Note | None:

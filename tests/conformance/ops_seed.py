@@ -6,9 +6,9 @@ from actors.log.codec import encode
 from actors.log.events import Event, Replace
 from actors.log.log import Log
 from actors.log.request_header import check_header_event
-from actors.log.session_header import check_session_header
 from actors.log.vocabulary import Vocabulary
 from actors.log.wire import check_envelope
+from runtime.formats.dsh_header import check_session_header
 from runtime.formats.dsh_messages import check_message
 from runtime.formats.dsh_shapes import ShapeError, to_native
 from tests.conformance.answers import Refused

@@ -253,6 +253,15 @@ def test_versions_without_a_converter_are_refused(version: int) -> None:
         read_log(log(version))
 
 
+APPENDED = {"surfaceOp": "append"}
+
+
+def replied_by(source: dict[str, Any]) -> dict[str, Any]:
+    made = reply("x")
+    made["data"]["message"]["source"] = source
+    return made
+
+
 BAD_EVENTS = [
     ("envelope-invalid", event("turn/start", {}, extra=1)),
     ("envelope-invalid", event("turn/start", {}, ignorable=False)),
@@ -270,6 +279,21 @@ BAD_EVENTS = [
     ("event-data", event("tool/call", "text")),
     ("event-data", event("turn/start", {"n": 2**60})),
     ("tool-error", result_v4("c", "x", error="text")),
+    ("tool-error-flag", result_v4("c", "x", error={"name": "E", "code": "X"})),
+    ("message-id", user("x", "")),
+    ("message-role", event("user/message", {**user("x")["data"], "role": "tool"}, **APPENDED)),
+    (
+        "developer-role",
+        event("user/message", {**user("x")["data"], "role": "developer"}, **APPENDED),
+    ),
+    ("message-source", event("user/message", {**user("x")["data"], "source": {}}, **APPENDED)),
+    ("message-content", event("user/message", {**user("x")["data"], "content": "x"}, **APPENDED)),
+    ("message-model-source", replied_by({"kind": "model", "provider": "p"})),
+    (
+        "header-noncanonical",
+        event("request/header", {"header": {"system": ""}, "reason": "initial"}),
+    ),
+    ("legacy-header-fallback", event("request/header", {"header": {}, "reason": "fallback"})),
 ]
 
 
@@ -308,6 +332,25 @@ def test_a_malformed_row_is_refused() -> None:
     row = {"type": "text-chunks", "seq0": 0, "time0": 0, "data": {"texts": ["a"]}}
     with pytest.raises(DamagedLogError, match="row-malformed"):
         read_log(joined([values(log(0))[0], row]))
+
+
+@pytest.mark.parametrize(
+    ("rule", "header"),
+    [
+        ("header-cwd", {"cwd": 1}),
+        ("header-cwd-relative", {"cwd": "work"}),
+        ("header-parent", {"parentSession": 1}),
+        ("header-seeded", {"isSeeded": "yes"}),
+        ("header-origin", {"origin": "elsewhere"}),
+        ("header-depth", {"delegationDepth": -1}),
+        ("header-created-at", {"createdAt": -1}),
+        ("header-preset", {"agentPreset": []}),
+    ],
+)
+def test_the_fields_of_a_present_header_are_checked(rule: str, header: dict[str, Any]) -> None:
+    with pytest.raises(DamagedLogError) as caught:
+        read_log(log(4, turn(), **header))
+    assert caught.value.rule == rule
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The header beside a log: metadata that never reaches the model.
+"""The fields of a DSH header: metadata beside the log that never reaches the model. Pure.
 
 Source: D-165..D-169.
 """
@@ -31,12 +31,6 @@ def check_session_header(header: JsonObject, *, session_id: str, version: int) -
             raise ImportFormatError(rule, f"{key} cannot be {header[key]!r}")
     if not _is_absolute(header.get("cwd", "/")):
         raise ImportFormatError("header-cwd-relative", f"cwd {header['cwd']!r} is not absolute")
-
-
-def delegation_depth(header: JsonObject) -> int:
-    """Return how deep the session is in a tree of delegations; absent means 0 (D-168)."""
-    depth = header.get("delegationDepth", 0)
-    return depth if isinstance(depth, int) else 0
 
 
 def _is_text(value: JsonValue) -> bool:
