@@ -20,7 +20,6 @@ from actors.log.events import Draft
 from actors.log.inbox import ListName
 from actors.log.json_equality import json_equal
 from actors.rules.queue import (
-    CAPACITY,
     Latch,
     Route,
     Standing,
@@ -207,7 +206,7 @@ class Inputs:
                     self.wake()
                 return False
             case "refuse":
-                raise QueueFullError(self._session.id, CAPACITY)
+                raise QueueFullError(self._session.id, standing.capacity)
             case "append":
                 self._session.journal.post(Draft("user/message", data))
                 return False
@@ -235,6 +234,7 @@ class Inputs:
             held=self._session.log.fold.held,
             next_step=len(inbox.next_step),
             next_turn=len(inbox.next_turn),
+            capacity=self._session.services.limits.waiting_inputs,
         )
 
     def _open_turn(self, direct: JsonObject | None) -> None:

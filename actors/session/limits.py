@@ -48,8 +48,10 @@ class Limits:
     """Messages that wait in one session's mailbox before senders wait (backpressure)."""
     live_items: int = _count(256)
     """Live items kept for a reader that is slow, before they are merged or dropped."""
-    calls_per_reply: int = _count(32)
-    """Tool calls of one reply that are run (L-30)."""
+    calls_per_reply: int = attrs.field(default=32, validator=attrs.validators.instance_of(int))
+    """Tool calls of one reply that are run; none when it is zero or below (L-30)."""
+    waiting_inputs: int = _count(100)
+    """Inputs that may wait in one session, both lists together; more are refused (L-50, K-8)."""
     steps_per_turn: int = _count(200)
     """Model requests in one turn; the turn then ends as an error."""
     tool_grace_s: float = _limit(5.0)
