@@ -44,6 +44,10 @@ class UnsettledContract(StoreFixtures):
         await owned.with_session("a", [_turn(0, 1), _turn(1, 2), _word(2, "turn/end")])
         assert [item.key for item in await _all(owned.store)] == ["1"]
 
+    async def test_the_end_of_a_turn_decides_no_ask(self, owned: Owned):
+        await owned.with_session("a", [_turn(0, 1), _asked(1, "x"), _word(2, "turn/end", turn=1)])
+        assert [item.kind for item in await _all(owned.store)] == ["ask"]
+
     async def test_ends_of_nothing_are_ignored(self, owned: Owned):
         await owned.with_session("a", [_word(0, "turn/end"), _word(1, "approval/decided")])
         assert await _all(owned.store) == []

@@ -81,11 +81,18 @@ class WritingContract(StoreFixtures):
     async def test_appends_under_way_together_are_written_in_the_order_of_the_calls(
         self, owned: Owned
     ):
+        """The scheduler decides who calls first; whoever it is, the second follows the first."""
         await owned.with_session("a")
+        order = iter(range(100))
+
+        async def call() -> None:
+            seq = next(order)
+            await owned.store.append("a", [event(seq)], expected_seq=seq, epoch=owned.epoch)
+
         async with trio.open_nursery() as nursery:
-            for seq in range(0, 200, 2):
-                await self._start_append(nursery, owned, "a", events(seq, seq + 2))
-        assert list(await owned.store.read("a")) == events(0, 200)
+            for _ in range(100):
+                nursery.start_soon(call)
+        assert list(await owned.store.read("a")) == events(0, 100)
 
     async def test_sessions_written_together_stay_apart(self, owned: Owned):
         names = [f"s{number}" for number in range(20)]
@@ -193,21 +200,6 @@ class WritingContract(StoreFixtures):
         for call in (owned.store.rows, lambda: owned.store.rename("a", "t", epoch=owned.epoch)):
             with pytest.raises(StoreUnavailableError, match="closed"):
                 await call()
-
-    async def _start_append(
-        self, nursery: trio.Nursery, owned: Owned, session_id: str, batch: list[Event]
-    ) -> None:
-        """Begin an append and return while it is under way (or done)."""
-        send, receive = trio.open_memory_channel[None](1)
-
-        async def run() -> None:
-            send.send_nowait(None)
-            await owned.store.append(
-                session_id, batch, expected_seq=batch[0].seq, epoch=owned.epoch
-            )
-
-        nursery.start_soon(run)
-        await receive.receive()
 
 
 async def _cancel_after(scope: trio.CancelScope, checkpoints: int) -> None:
