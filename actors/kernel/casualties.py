@@ -28,7 +28,6 @@ class Casualties:
 
     def release(self, key: str) -> bool:
         """Lift the quarantine, with no crash on record; False when there was none."""
-        self._windows.pop(key, None)
         return self.quarantined.pop(key, None) is not None
 
     def _drop_stale(self, now_s: float) -> None:

@@ -43,7 +43,7 @@ class Reply(Generic[R]):
 
     __slots__ = ("_pending", "outcome", "waiting")
 
-    waiting: "Task | list[Task | None] | None"
+    waiting: "Task | list[Task] | None"
 
     def __init__(self, pending: "set[Reply[Any]] | None" = None) -> None:
         """Make an open reply.
@@ -117,13 +117,14 @@ class Reply(Generic[R]):
     def abandon(self, _raise_cancel: object) -> Abort:
         """Forget the first waiter, which was cancelled; of several it is the one in front."""
         if isinstance(self.waiting, list):
-            self.waiting[0] = None
+            del self.waiting[0]
         else:
             self.waiting = None
         return Abort.SUCCEEDED
 
     async def _wait_beside(self, task: Task) -> None:
         """Park one more waiter; rare, so it may cost a list and a closure."""
+        assert self.waiting is not None
         if not isinstance(self.waiting, list):
             self.waiting = [self.waiting]
         waiting = self.waiting
@@ -136,7 +137,6 @@ class Reply(Generic[R]):
         await wait_task_rescheduled(abandon)
 
 
-def _release(waiting: list[Task | None]) -> None:
+def _release(waiting: list[Task]) -> None:
     for task in waiting:
-        if task is not None:
-            reschedule(task, WOKEN)
+        reschedule(task, WOKEN)

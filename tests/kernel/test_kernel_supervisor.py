@@ -315,6 +315,25 @@ async def test_what_an_actor_took_and_left_unanswered_is_answered_when_it_return
         assert supervisor.active() == 0
 
 
+async def test_what_it_forgot_is_answered_while_the_next_life_goes_on():
+    class Forgets(Echo):
+        lives = 0
+
+        async def run(self, mailbox, *, task_status):
+            Forgets.lives += 1
+            if Forgets.lives == 1:
+                task_status.started()
+                await mailbox.take()
+                return
+            await super().run(mailbox, task_status=task_status)
+
+    async with open_supervisor(Forgets, capacity=32) as supervisor:
+        replies = [supervisor.ref("a").tell_nowait("1") for _ in range(17)]
+        assert await replies[16].wait() == "a:1"
+        assert supervisor.states() == {"a": "active"}
+        await fails_with(ActorStoppedError, replies[0].wait)
+
+
 async def test_an_actor_does_not_inherit_the_context_of_whoever_asked_first():
     variable = contextvars.ContextVar("variable", default="none")
 
