@@ -3,6 +3,7 @@
 Source: S-11, S-14, D-49, D-150, K-30, K-34.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 import orjson
@@ -10,7 +11,8 @@ import orjson
 from actors.errors.log import SurfaceOpError
 from actors.json import JsonObject, JsonValue
 from actors.log.codec import encode
-from actors.log.content_gate import CONTENT_CHECKS
+from actors.log.content_gate import check_calls, check_content, needs_check
+from actors.log.core_words import CORE_WORDS, SURFACE_WORDS
 from actors.log.envelope_gate import check_envelope, check_known
 from actors.log.event_budget import fit
 from actors.log.events import Draft, Event, Hide, Replace
@@ -19,12 +21,23 @@ from actors.log.live_gate import LIVE_CHECKS
 from actors.log.message_steps import hide
 from actors.log.projection_step import commit, projected_contents
 from actors.log.replace_gate import check_replace
-from actors.log.request_header import check_header_event
 from actors.log.state import State
 from actors.log.steps import STEPS
 from actors.log.stored import StoredEvents
 
+CORE_TYPES: Final = frozenset(word.type for word in CORE_WORDS)
 _NO_FIELDS: Final[JsonObject] = {}
+_CHANGES: Final = (b'"tool-', b'"headerSeq"')
+_MARKS: Final[dict[str, tuple[bytes, ...]]] = {
+    **{word: _CHANGES for word in SURFACE_WORDS if word != "tool/result"},
+    "user/message": (*_CHANGES, b'"id"', b'"dedupeKey"'),
+    **{word.type: () for word in CORE_WORDS if word.type not in STEPS},
+    **dict.fromkeys(("turn/end", "request/header", "request/context", "compaction/start"), ()),
+    **dict.fromkeys(("compaction/end", "session/closed", "session/reopened"), ()),
+    "agent/inbox/spliced": (),
+}
+"""The words of which only data with one of these marks in its JSON text says something to the fold; the
+queue reads its records itself."""
 
 
 def encode_draft(draft: Draft) -> bytes:
@@ -50,32 +63,33 @@ def append_draft(state: State, draft: Draft, body: bytes, time_ms: int) -> Event
     fields = data if type(data) is dict else _NO_FIELDS
     if op is not None or sources is not None:
         _check_operation(state, draft)
-    content_check = CONTENT_CHECKS.get(word)
-    if content_check is not None:
-        content_check(state, fields)
     live_check = LIVE_CHECKS.get(word)
-    if live_check is not None and type(op) is not Replace:
+    if live_check is not None and op is None:
         live_check(state, fields)
-    if word == "request/header":
-        check_header_event(word, data)
+    if needs_check(body):
+        check_content(state, word, fields)
+        check_calls(fields)
     time = time_ms if draft.time_ms is None else draft.time_ms
     event = Event(state.events.next_seq, time, word, body, op, sources, draft.ignorable)
     _commit(state, event, fields)
     return event
 
 
-def replay(state: State, event: Event) -> None:
-    """Append a stored event; only what the fold rests on is checked (K-30).
+def replay(state: State, events: Iterable[Event]) -> None:
+    """Append stored events; only what the fold rests on is checked (K-30).
 
     Raises:
-        SurfaceOpError: its operation has no meaning on the surface it finds.
-        UnknownEventTypeError: its type is unknown and not marked ignorable (D-140).
+        SurfaceOpError: ``seq-gap``, or an operation that has no meaning on the surface it finds.
+        UnknownEventTypeError: a type is unknown and not marked ignorable (D-140).
         InboxSpliceError: a queue record does not fit.
     """
-    if event.seq != state.events.next_seq:
-        raise SurfaceOpError("seq-gap", f"{event.seq} stands where {state.events.next_seq} is due")
-    check_known(state, event.type, ignorable=event.ignorable)
-    _replay_known(state, event)
+    stored = state.events
+    for event in events:
+        if event.seq != stored.next_seq:
+            raise SurfaceOpError("seq-gap", f"{event.seq} stands where {stored.next_seq} is due")
+        if event.type not in CORE_TYPES:
+            check_known(state, event.type, ignorable=event.ignorable)
+        _replay_known(state, event)
 
 
 def refold(state: State, stop: int) -> State:
@@ -87,15 +101,30 @@ def refold(state: State, stop: int) -> State:
 
 
 def _replay_known(state: State, event: Event) -> None:
-    word = event.type
-    data: JsonValue = orjson.loads(event.body) if word in STEPS else None
-    fields = data if type(data) is dict else _NO_FIELDS
+    word, body = event.type, event.body
+    fields = _needed_fields(word, body)
     if event.op is not None or event.sources is not None:
-        _check_structure(state, event, data)
-    content_check = CONTENT_CHECKS.get(word)
-    if content_check is not None:
-        content_check(state, fields)
+        _check_structure(state, event)
+    if fields and needs_check(body):
+        check_content(state, word, fields)
     _commit(state, event, fields)
+
+
+def _needed_fields(word: str, body: bytes) -> JsonObject:
+    """Return the data of a stored event, or nothing where folding it looks at nothing of it."""
+    marks = _MARKS.get(word)
+    if marks is not None:
+        for mark in marks:
+            if mark in body:
+                break
+        else:
+            return _NO_FIELDS
+    return _fields(body)
+
+
+def _fields(body: bytes) -> JsonObject:
+    data: JsonValue = orjson.loads(body)
+    return data if type(data) is dict else _NO_FIELDS
 
 
 def _check_operation(state: State, draft: Draft) -> None:
@@ -107,13 +136,13 @@ def _check_operation(state: State, draft: Draft) -> None:
         check_hide(state, draft.type, draft.data, op, draft.sources)
 
 
-def _check_structure(state: State, event: Event, data: JsonValue) -> None:
+def _check_structure(state: State, event: Event) -> None:
     if state.vocabulary.knows(event.type):
         check_envelope(state, event.type, event.op, event.sources)
     if isinstance(event.op, Hide):
         check_hide_structure(state, event.op, event.sources)
     elif isinstance(event.op, Replace) and state.vocabulary.is_surface(event.type):
-        check_replace(state, event.type, data, event.op, event.sources, live=False)
+        check_replace(state, event.type, event.data(), event.op, event.sources, live=False)
 
 
 def _commit(state: State, event: Event, fields: JsonObject) -> None:

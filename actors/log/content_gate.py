@@ -3,29 +3,50 @@
 Source: D-91, D-120..D-126.
 """
 
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final
 
 from actors.errors.log import SurfaceOpError
 from actors.json import JsonObject, JsonValue
 from actors.log.envelope_gate import SURFACE_TYPES
+from actors.log.project import inline_calls
 from actors.log.state import State
 from actors.log.wire import is_event_number
 
 _CHANGES: Final = ("tool-addition", "tool-removal")
 
 
-def _developer_message(state: State, data: JsonObject) -> None:
-    _check_changes(state, data, _tool_changes(data.get("content")))
+def check_content(state: State, event_type: str, data: JsonObject) -> None:
+    """Check the blocks of a message; there is nothing to check unless :func:`needs_check`.
 
-
-def _other_message(_state: State, data: JsonObject) -> None:
-    content = data.get("content")
-    if type(content) is not list:
+    Raises:
+        SurfaceOpError: a tool change stands in the wrong place or names a tool that is not there.
+    """
+    if event_type not in SURFACE_TYPES:
         return
-    for block in content:
-        if type(block) is dict and block.get("type") in _CHANGES:
-            raise SurfaceOpError("tool-change-role", "only a developer message changes tools")
+    changes = _tool_changes(data.get("content"))
+    if event_type == "developer/message":
+        _check_changes(state, data, changes)
+    elif changes:
+        raise SurfaceOpError("tool-change-role", "only a developer message changes tools")
+
+
+def check_calls(data: JsonObject) -> None:
+    """Check the calls that stand in the content of a message that is appended live.
+
+    Raises:
+        SurfaceOpError: two of them have one id.
+    """
+    names = [str(block["id"]) for block in inline_calls(data)]
+    if len(set(names)) != len(names):
+        raise SurfaceOpError("call-duplicate", "two calls of one reply need two ids")
+
+
+def needs_check(body: bytes) -> bool:
+    """Return whether the JSON text of an event can hold what :func:`check_content` looks for.
+
+    Most messages hold only text, and looking for two words in it costs less than walking its blocks.
+    """
+    return b'"tool-' in body or b'"headerSeq"' in body
 
 
 def _tool_changes(content: JsonValue) -> list[JsonObject]:
@@ -73,11 +94,3 @@ def _check_tool(tools: list[JsonValue], name: JsonValue) -> None:
         raise SurfaceOpError("tool-incomplete", f"{name!r} lacks a description or parameters")
     if tool.get("deferLoading", True) is not True:
         raise SurfaceOpError("defer-loading", "deferLoading is true or absent")
-
-
-ContentCheck: TypeAlias = Callable[[State, JsonObject], None]
-"""Raises SurfaceOpError when a tool change stands in the wrong place, or names a tool that is not there."""
-CONTENT_CHECKS: Final[dict[str, ContentCheck]] = {
-    word: _developer_message if word == "developer/message" else _other_message
-    for word in SURFACE_TYPES
-}

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from actors.errors.log import SurfaceOpError
 from actors.json import JsonObject
-from actors.log.project import inline_calls
+from actors.log.request_header import check_header_event
 from actors.log.state import State
 from actors.log.steps import ask_id
 
@@ -19,13 +19,6 @@ LiveCheck: TypeAlias = Callable[[State, JsonObject], None]
 def _message(state: State, _data: JsonObject) -> None:
     if state.calls.by_id:
         raise SurfaceOpError("calls-open", "results come before the next message")
-
-
-def _assistant_message(state: State, data: JsonObject) -> None:
-    _message(state, data)
-    blocks = inline_calls(data)
-    if blocks and len({str(block["id"]) for block in blocks}) != len(blocks):
-        raise SurfaceOpError("call-duplicate", "two calls of one reply need two ids")
 
 
 def _tool_call(state: State, data: JsonObject) -> None:
@@ -62,6 +55,10 @@ def _turn_end(state: State, data: JsonObject) -> None:
         _message(state, data)
 
 
+def _request_header(_state: State, data: JsonObject) -> None:
+    check_header_event("request/header", data)
+
+
 def _compaction_start(state: State, _data: JsonObject) -> None:
     if state.open_compactions:
         raise SurfaceOpError("already-open", "a compaction is running")
@@ -87,11 +84,12 @@ LIVE_CHECKS: Final[dict[str, LiveCheck]] = {
     "system/message": _message,
     "developer/message": _message,
     "user/message": _message,
-    "assistant/message": _assistant_message,
+    "assistant/message": _message,
     "tool/call": _tool_call,
     "tool/result": _tool_result,
     "turn/start": _turn_start,
     "turn/end": _turn_end,
+    "request/header": _request_header,
     "compaction/start": _compaction_start,
     "compaction/end": _compaction_end,
     "approval/asked": _approval_asked,

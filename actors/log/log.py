@@ -4,12 +4,10 @@ Source: design 3, S-11, S-14, S-16, D-150.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from actors.errors.log import SurfaceOpError
 from actors.log import fork, recovery
-from actors.log.commit import append_draft, encode_draft, refold, replay
-from actors.log.core_words import CORE_WORDS
+from actors.log.commit import CORE_TYPES, append_draft, encode_draft, refold, replay
 from actors.log.events import Draft, Event
 from actors.log.fold import Fold, Held
 from actors.log.fork import Profile
@@ -19,8 +17,6 @@ from actors.log.repair import repair_closers
 from actors.log.state import State
 from actors.log.stored import StoredEvents
 from actors.log.vocabulary import CORE, Vocabulary
-
-CORE_TYPES: Final = frozenset(word.type for word in CORE_WORDS)
 
 
 class Log:
@@ -65,7 +61,7 @@ class Log:
             InboxSpliceError: a queue record does not fit the lists.
         """
         log = cls(vocabulary, projections=projections, base_seq=base_seq)
-        log.replay(*events)
+        replay(log._held.state, events)
         return log
 
     def __len__(self) -> int:
@@ -124,9 +120,7 @@ class Log:
             UnknownEventTypeError: a type is unknown and not marked ignorable (D-140).
             InboxSpliceError: a queue record does not fit the lists.
         """
-        state = self._own()
-        for event in events:
-            replay(state, event)
+        replay(self._own(), events)
 
     def events(self, start: int = 0, stop: int | None = None) -> Sequence[Event]:
         """Return the events with start <= seq < stop, clipped to the log; a snapshot."""

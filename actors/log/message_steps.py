@@ -31,7 +31,7 @@ def user_message(state: State, event: Event, data: JsonObject) -> None:
 
 def assistant_message(state: State, event: Event, data: JsonObject) -> None:
     """A reply; calls attach to it until something else is said."""
-    blocks = inline_calls(data)
+    blocks = inline_calls(data) if b'"tool-call"' in event.body else ()
     calls = _inline(state, event, data, blocks) if blocks else ()
     state.open_node = _put(state, event, calls).key
     for call in calls:

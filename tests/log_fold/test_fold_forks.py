@@ -36,6 +36,7 @@ COMPACTION = (
 
 def test_without_a_closed_turn_nothing_is_inherited():
     assert log_of(system(), user(), start()).fork_cut() == 0
+    assert log_of(usage(), usage()).fork_cut() == 0
     assert log_of().fork_cut() == 0
 
 
