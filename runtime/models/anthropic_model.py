@@ -16,7 +16,7 @@ from runtime.models.anthropic_reading import MessagesReader
 from runtime.models.anthropic_request import messages_body
 from runtime.models.provider_content import restorer
 from runtime.models.provider_failures import refused, unreachable
-from runtime.models.provider_stream import Answer, ProviderStream, Source
+from runtime.models.provider_stream import PLAIN, Answer, ProviderStream, Source
 
 CONNECT_S: Final = 10.0
 """How long making a connection may take."""
@@ -63,6 +63,7 @@ class AnthropicModel:
                 _PATH,
                 body=self.body(request),
                 cast_to=object,
+                options={"headers": PLAIN},
                 stream=True,
                 stream_cls=anthropic.AsyncStream[object],
             )

@@ -18,7 +18,7 @@ from runtime.models.openai_responses_reading import ResponsesReader
 from runtime.models.openai_responses_request import responses_body
 from runtime.models.provider_content import restorer
 from runtime.models.provider_failures import refused, unreachable
-from runtime.models.provider_stream import Answer, ProviderStream, Reader, Source
+from runtime.models.provider_stream import PLAIN, Answer, ProviderStream, Reader, Source
 
 Api: TypeAlias = Literal["responses", "chat"]
 
@@ -71,6 +71,7 @@ class OpenAIModel:
                 _PATHS[self._api],
                 body=self.body(request),
                 cast_to=object,
+                options={"headers": PLAIN},
                 stream=True,
                 stream_cls=openai.AsyncStream[object],
             )

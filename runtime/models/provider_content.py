@@ -25,7 +25,8 @@ _CALL_BLOCKS: Final = frozenset(("tool-call", "toolCall", "tool_use"))
 _THINKING: Final = frozenset(("thinking", "reasoning", "redacted_thinking"))
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
-_DIGEST_CHARS: Final = 24
+_DIGEST_CHARS: Final = 16
+_STEM_CHARS: Final = 40
 
 
 @attrs.frozen
@@ -138,15 +139,21 @@ def arguments_text(arguments: JsonValue) -> str:
 
 def wire_id(call_id: str) -> str:
     """Return a call id in the form that every provider takes; one that has it stays as it is."""
-    if _NAME.fullmatch(call_id):
-        return call_id
-    digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"call-{digest[:_DIGEST_CHARS]}"
+    return call_id if _NAME.fullmatch(call_id) else f"call-{_digest(call_id)}"
 
 
 def wire_name(name: str) -> str:
-    """Return a tool's name in the form that every provider takes; one that has it stays as it is."""
-    return name if _NAME.fullmatch(name) else _NOT_IN_NAMES.sub("_", name)[:64] or "unnamed"
+    """Return a tool's name in the form that every provider takes; one that has it stays as it is.
+
+    Two names never become one: a call would reach the wrong tool.
+    """
+    if _NAME.fullmatch(name):
+        return name
+    return f"{_NOT_IN_NAMES.sub('_', name)[:_STEM_CHARS]}-{_digest(name)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARS]
 
 
 def restorer(names: Iterable[str]) -> Callable[[str], str]:

@@ -20,12 +20,15 @@ from runtime.models.provider_sse import DONE, FrameDecoder, FrameError, decoded
 DRAIN_S: Final = 0.1
 """How long the rest of a finished answer may take, so that its connection can be used again."""
 
+PLAIN: Final = {"accept-encoding": "identity"}
+"""The header of a request whose answer is read raw: a decompressor that fails would leave what is below it open."""
+
 
 class Answer(Protocol):
     """An HTTP answer whose head has come."""
 
-    def aiter_bytes(self) -> AsyncIterator[bytes]:
-        """Read the body as it comes."""
+    def aiter_raw(self) -> AsyncIterator[bytes]:
+        """Read the body as it comes; it was asked for without compression."""
         ...
 
     async def aclose(self) -> None:
@@ -81,7 +84,7 @@ class ProviderStream(AbstractAsyncContextManager["ProviderStream"]):
         except self._source.errors as error:
             self._end(self._source.explain(error))
         else:
-            self._bytes = self._answer.aiter_bytes()
+            self._bytes = self._answer.aiter_raw()
         return self
 
     async def __aexit__(
