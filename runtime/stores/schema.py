@@ -54,6 +54,9 @@ FIRST = Migration(
         key TEXT NOT NULL,
         PRIMARY KEY (id, seq)
     ) STRICT, WITHOUT ROWID;
+    CREATE TABLE trash (
+        session INTEGER PRIMARY KEY  -- deleted, and perhaps holding more than its forks read
+    ) STRICT;
     CREATE TABLE owner (
         one INTEGER PRIMARY KEY CHECK (one = 1),
         epoch INTEGER NOT NULL,

@@ -4,12 +4,13 @@ Source: design 7.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import cast
 
 import trio
 
+from actors.errors import StoreError
 from actors.errors.store import StoreUnavailableError
 from actors.ids import SessionId
 from actors.log.events import Event
@@ -17,7 +18,7 @@ from actors.ports.store import EventStore, SessionRecord, SessionRow, Unsettled
 from runtime.stores.claiming import Claim, Ownership, Release
 from runtime.stores.committer import Writer, commit_groups
 from runtime.stores.connecting import Connections, connect, prepare
-from runtime.stores.deleting import Delete
+from runtime.stores.deleting import Delete, Sweep
 from runtime.stores.handover import Handover
 from runtime.stores.listing import ReadRow, ReadRows, ReadUnsettled
 from runtime.stores.readers import Reader, serve_reads
@@ -74,7 +75,9 @@ class SqliteStore(EventStore):
     async def claim(self, owner: str, *, take_over: bool = False) -> int:
         """See the port."""
         claim = Claim(self._ownership, owner, take_over=take_over)
-        return cast("int", await self._writes.do(claim))
+        epoch = cast("int", await self._writes.do(claim))
+        await self._sweep(epoch)
+        return epoch
 
     async def release(self, epoch: int) -> None:
         """See the port."""
@@ -125,13 +128,26 @@ class SqliteStore(EventStore):
 
     async def delete(self, session_id: SessionId, *, epoch: int) -> None:
         """See the port."""
-        await self._writes.do(Delete(session_id, epoch))
+        if await self._writes.do(Delete(session_id, epoch)):
+            await self._sweep(epoch)
 
     async def aclose(self) -> None:
         """See the port; may be called again."""
         self._writes.close()
         self._reads.close()
         await self._ended.wait()
+
+    async def _sweep(self, epoch: int) -> None:
+        """Remove what deleted sessions left, piece by piece.
+
+        What cannot be removed now is hidden all the same, and swept with the next deletion or claim.
+
+        Cancellation:
+            Shielded, for what it follows is done. It is bounded by the length of what was deleted.
+        """
+        with trio.CancelScope(shield=True), suppress(StoreError):
+            while await self._writes.do(Sweep("", epoch)):
+                pass
 
     async def _read(
         self, kind: type[ReadEvents], session_id: SessionId, start: int, stop: int | None

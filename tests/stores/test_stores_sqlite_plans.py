@@ -6,8 +6,8 @@ import pytest
 from runtime.stores.sqlite import SqliteStore, open_sqlite
 from tests.contracts.store_samples import event, events, fork, record
 
-SMALL = {"owner"}
-"""Tables of one row."""
+SMALL = {"owner", "trash"}
+"""Tables of one row, or of which one row is taken."""
 
 
 @pytest.fixture
