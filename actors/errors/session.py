@@ -55,6 +55,26 @@ class TurnOpenError(UsageError):
         return f"{self.type!r} would break the running turn: wait for it, or use session.prompt()"
 
 
+class ContinueInvalidError(UsageError):
+    """Nothing stands last that a model could answer.
+
+    Source: L-10.
+    """
+
+    code = "AGENT_CONTINUE_INVALID"
+    status_hint = 409
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(session_id)
+        self.session_id = session_id
+
+    def __str__(self) -> str:
+        return (
+            f"session {self.session_id!r} does not end with a message of the user or a tool: "
+            "use session.prompt()"
+        )
+
+
 class EngineWordError(DeniedError):
     """Only the engine writes this word: it is evidence."""
 

@@ -25,6 +25,7 @@ from actors.session.messages import (
     AwaitResult,
     Close,
     Compact,
+    Continue,
     Delegate,
     EndChild,
     Fork,
@@ -82,7 +83,7 @@ class Desk:
     def idle(self) -> bool:
         """Whether the session has nothing to do and may be put to rest."""
         busy = self.running or self._compaction.running or self.session.busy
-        return not (busy or self._inputs.awaited or self._family.running)
+        return not (busy or self._inputs.waiters.awaited or self._family.running)
 
     @property
     def running(self) -> bool:
@@ -136,12 +137,18 @@ class Desk:
             case Append() | Occlude() | Rename() | Close() | Reopen():
                 return self._edit(message)
             case _:
-                return self._take(message)
+                return self._take(message, reply)
 
-    def _take(self, message: Prompt | Abandon | EndChild | QueueOperation) -> object:
+    def _take(
+        self,
+        message: Prompt | Continue | Abandon | EndChild | QueueOperation,
+        reply: Reply[object],
+    ) -> object:
         match message:
             case Prompt():
-                return self._inputs.prompt(message)
+                return self._inputs.prompt(message, reply) or LATER
+            case Continue():
+                return self._inputs.go_on()
             case Abandon(message_id, cause):
                 return self._inputs.abandon(message_id, cause)
             case EndChild():
@@ -167,7 +174,7 @@ class Desk:
             case StartChild() | Delegate():
                 self._family.start(message, reply)
             case AwaitResult(message_id):
-                self._inputs.await_result(message_id, reply)
+                self._inputs.waiters.wait(message_id, reply)
             case Fork(at, session_id):
                 self._forking.fork(at, session_id, reply)
             case Compact():

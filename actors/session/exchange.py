@@ -115,12 +115,12 @@ class Exchange:
         return decision
 
     async def _wait(self, failed: Failed, attempted: Draft, retry: Retry) -> None:
-        named: JsonObject = {"decidedBy": retry.decided_by}
-        if retry.reason is not None:
-            named["reason"] = retry.reason
-        scheduled = self._retry_data("scheduled", retry.attempt) | named
+        scheduled = self._retry_data("scheduled", retry.attempt)
         scheduled |= {"delayMs": round(retry.delay_ms), "errorMessage": failed.message}
-        aborted = self._retry_data("aborted", retry.attempt) | named
+        scheduled["decidedBy"] = retry.decided_by
+        if retry.reason is not None:
+            scheduled["reason"] = retry.reason
+        aborted = self._retry_data("aborted", retry.attempt)
         self._session.journal.post(attempted, foreign_draft("llm/retry", scheduled))
         self._waiting = [foreign_draft("llm/retry", aborted)]
         await self._session.journal.durable()

@@ -3,22 +3,21 @@
 Source: K-8, K-9, K-38, L-60..L-67, D-255..D-269.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from actors.errors import GreenroomError
 from actors.errors.session import (
-    InputUnknownError,
-    MessageConflictError,
     QueueFullError,
     SessionClosedError,
+    TurnOpenError,
 )
 from actors.ids import MessageId
-from actors.json import JsonObject, JsonValue
+from actors.json import JsonObject
 from actors.kernel.reply import Reply
 from actors.log.events import Draft
-from actors.log.inbox import ListName
-from actors.log.json_equality import json_equal
+from actors.log.inbox import ListName, Queued
+from actors.log.request import request_messages
 from actors.rules.queue import (
     Latch,
     Route,
@@ -28,6 +27,7 @@ from actors.rules.queue import (
     starts_next,
     take,
 )
+from actors.session.accepted import accepted_before, check_continuable
 from actors.session.content import content_value
 from actors.session.messages import (
     Prompt,
@@ -39,9 +39,9 @@ from actors.session.messages import (
 from actors.session.prompt_admission import admission_drafts
 from actors.session.queueing import queue_drafts
 from actors.session.repair import pick_up
-from actors.session.results import turn_result
 from actors.session.state import SessionState
 from actors.session.turn import TurnRun
+from actors.session.waiters import Waiters
 
 
 class Inputs:
@@ -56,7 +56,9 @@ class Inputs:
         self._wakes = WakeBudget(limit=session.services.limits.background_wakes)
         self.turn_ended: Callable[[], None] | None = None
         """Called when a turn has ended by itself."""
-        self._waiters: dict[MessageId, list[Reply[object]]] = {}
+        self.waiters = Waiters(session)
+        self._late: list[tuple[JsonObject, MessageId, Reply[object]]] = []
+        """Input that came while the session was being closed."""
 
     @property
     def running(self) -> bool:
@@ -73,11 +75,6 @@ class Inputs:
             self._spawned = False
             self.flushed()
 
-    @property
-    def awaited(self) -> bool:
-        """Whether somebody waits for a result; who was cancelled in the wait does not."""
-        return any(reply.awaited for waiting in self._waiters.values() for reply in waiting)
-
     def leave(self) -> None:
         """The actor is leaving: no turn starts any more, the input that comes waits."""
         self._leaving = True
@@ -86,6 +83,8 @@ class Inputs:
         """The actor has left: a turn that was never started has no end but this."""
         if self._turn is not None:
             self._turn.done.fail(error)
+        for _, _, reply in self._late:
+            reply.fail(error)
 
     def interrupt(self, cause: str) -> bool:
         """Interrupt the turn; False when none runs."""
@@ -97,8 +96,11 @@ class Inputs:
         if turn is not None:
             await turn.done.wait()
 
-    def prompt(self, message: Prompt) -> PromptReceipt:
+    def prompt(self, message: Prompt, reply: Reply[object]) -> PromptReceipt | None:
         """Take one input: start a turn with it, or let it wait.
+
+        None when the session is being closed: the input is said behind the end of the turn, starts nothing,
+        and ``reply`` is settled then (L-61).
 
         Raises:
             SessionClosedError, MessageConflictError, ContentError, QueueFullError: refused.
@@ -107,14 +109,35 @@ class Inputs:
         high_water = len(self._session.log)
         content = content_value(message.content)
         message_id = message.message_id or self._session.services.ids.new("msg")
-        if self._accepted_before(message_id, content):
+        if accepted_before(self._session.log, message_id, content):
             return PromptReceipt(message_id, "duplicate", high_water)
-        if self._session.log.fold.closed:
-            raise SessionClosedError(self._session.id)
-        self._session.check_answerable()
         data: JsonObject = {"content": content, "source": message.source, "id": message_id}
+        if self._session.log.fold.closed:
+            self._check_closing()
+            self._late.append((data, message_id, reply))
+            return None
+        self._session.check_answerable()
         started = self._place(data, steer=message.when == "now", background=message.background)
         return PromptReceipt(message_id, "started" if started else "queued", high_water)
+
+    def go_on(self) -> PromptReceipt:
+        """Start a turn without new input.
+
+        Raises:
+            SessionClosedError, TurnOpenError, ContinueInvalidError: there is nothing to go on with.
+            AgentUnknownError, ModelMissingError: nobody can answer.
+        """
+        if self._session.log.fold.closed:
+            raise SessionClosedError(self._session.id)
+        if self._turn is not None:
+            raise TurnOpenError("continue")
+        visible = request_messages(self._session.log.projection().messages)
+        check_continuable(self._session.id, visible)
+        self._session.check_answerable()
+        self._may_wake(background=False)
+        high_water = len(self._session.log)
+        self._open_turn()
+        return PromptReceipt("", "started", high_water)
 
     def change_queue(self, operation: QueueOperation) -> None:
         """Change what waits; a release may start a turn.
@@ -126,8 +149,7 @@ class Inputs:
         if drafts:
             self._session.journal.post(*drafts)
         if isinstance(operation, WithdrawInput):
-            for reply in self._waiters.pop(operation.message_id, ()):
-                reply.fail(InputUnknownError(operation.message_id))
+            self.waiters.withdrawn(operation.message_id)
         if isinstance(operation, Release):
             self.wake()
 
@@ -141,26 +163,6 @@ class Inputs:
         mine = self._turn is not None and seq is not None and seq >= self._turn.first_seq
         return mine and self.interrupt(cause)
 
-    def await_result(self, message_id: MessageId, reply: Reply[object]) -> None:
-        """Settle ``reply`` with the result of the turn that takes the input.
-
-        Raises:
-            InputUnknownError: no such input was accepted, or it was withdrawn.
-        """
-        fold = self._session.log.fold
-        seq = fold.dedupe.get(message_id)
-        if seq is None and fold.inbox.find(message_id) is None:
-            raise InputUnknownError(message_id)
-        result = turn_result(self._session.log, seq) if seq is not None else None
-        if result is not None:
-            self._session.journal.acknowledge(reply, result)
-        else:
-            waiting = self._waiters.setdefault(message_id, [])
-            for gone in [known for known in waiting if not known.awaited]:
-                waiting.remove(gone)
-                gone.set(None)
-            waiting.append(reply)
-
     def flushed(self) -> None:
         """What was folded is durable: a turn that was opened may run (P4)."""
         if self._turn is not None and not self._spawned:
@@ -172,22 +174,13 @@ class Inputs:
         fold = self._session.log.fold
         idle = self._turn is None and not self._leaving
         if idle and fold.inbox.pending and not (fold.held or fold.closed):
-            self._open_turn(None)
+            inbox = fold.inbox
+            steers, turns = take(inbox.next_step, inbox.next_turn, at_start=True)
+            self._open_turn(steers, turns)
 
-    def _accepted_before(self, message_id: MessageId, content: JsonValue) -> bool:
-        log = self._session.log
-        seq = log.fold.dedupe.get(message_id)
-        found = log.fold.inbox.find(message_id)
-        known: JsonValue
-        if seq is not None:
-            known = log.event(seq).data()
-        elif found is not None:
-            known = log.fold.inbox.waiting(found[0])[found[1]]
-        else:
-            return False
-        if isinstance(known, dict) and json_equal(known.get("content"), content):
-            return True
-        raise MessageConflictError(message_id)
+    def _check_closing(self) -> None:
+        if self._turn is None:
+            raise SessionClosedError(self._session.id)
 
     def _place(self, data: JsonObject, *, steer: bool, background: bool) -> bool:
         """Put the input where it belongs; True when it started a turn."""
@@ -197,7 +190,7 @@ class Inputs:
             chosen = Route(place="next-turn")
         match chosen.place:
             case "start":
-                self._open_turn(data)
+                self._open_turn(self._session.log.fold.inbox.next_step, direct=data)
                 return True
             case "next-step" | "next-turn":
                 self._queue(chosen.place, data)
@@ -237,13 +230,16 @@ class Inputs:
             capacity=self._session.services.limits.waiting_inputs,
         )
 
-    def _open_turn(self, direct: JsonObject | None) -> None:
+    def _open_turn(
+        self,
+        steers: Sequence[Queued] = (),
+        turns: Sequence[Queued] = (),
+        *,
+        direct: JsonObject | None = None,
+    ) -> None:
         """Fold the batch that opens a turn: the prompt, what was claimed, the message, ``turn/start`` (K-38)."""
         log = self._session.log
-        inbox = log.fold.inbox
-        next_turn = () if direct is not None else inbox.next_turn
-        steers, turns = take(inbox.next_step, next_turn, at_start=True)
-        records = inbox.claim(steps=len(steers), turns=len(turns))
+        records = log.fold.inbox.claim(steps=len(steers), turns=len(turns))
         messages = [*steers, *turns, *([direct] if direct is not None else ())]
         number = log.fold.turns + 1
         events = self._session.journal.post(
@@ -275,9 +271,10 @@ class Inputs:
         finally:
             self._turn = None
             self._session.between_steps()
+            self._say_late()
             if self._session.journal.wake is not None:
                 self._session.journal.wake()
-        self._answer_waiters()
+        self.waiters.turn_ended()
         end = await turn.done.wait()
         latch, self._latch = self._latch, Latch()
         if end.may_continue and self.turn_ended is not None:
@@ -289,12 +286,15 @@ class Inputs:
         ):
             self.wake()
 
-    def _answer_waiters(self) -> None:
-        """Tell those whose input was taken by a turn that has ended."""
-        log = self._session.log
-        for message_id in list(self._waiters):
-            seq = log.fold.dedupe.get(message_id)
-            result = turn_result(log, seq) if seq is not None else None
-            if result is not None:
-                for reply in self._waiters.pop(message_id):
-                    reply.set(result)
+    def _say_late(self) -> None:
+        """The turn of a session that was being closed has ended: log what came meanwhile (L-61)."""
+        late, self._late = self._late, []
+        for data, message_id, reply in late:
+            high_water = len(self._session.log)
+            try:
+                self._session.journal.post(Draft("user/message", data))
+            except GreenroomError as refused:
+                reply.fail(refused)
+            else:
+                receipt = PromptReceipt(message_id, "injected", high_water)
+                self._session.journal.acknowledge(reply, receipt)

@@ -64,6 +64,11 @@ class Prompt:
 
 
 @attrs.frozen
+class Continue:
+    """Let the model answer what stands last, without new input (L-10)."""
+
+
+@attrs.frozen
 class EditInput:
     """Give a waiting input another content; it keeps its id and its place."""
 
@@ -175,6 +180,7 @@ Work: TypeAlias = (
     | Occlude
     | Fork
     | Prompt
+    | Continue
     | Abandon
     | QueueOperation
     | Answer
@@ -195,12 +201,14 @@ Message: TypeAlias = Work | Interrupt
 class PromptReceipt:
     """What a prompt became; durable when it is returned.
 
-    ``status`` is ``started`` (a turn runs with it), ``queued`` (it waits in one of the lists) or
-    ``duplicate`` (the id was accepted before with the same content; nothing was done again).
+    ``status`` is ``started`` (a turn runs with it), ``queued`` (it waits in one of the lists), ``duplicate``
+    (the id was accepted before with the same content; nothing was done again) or ``injected`` (the session
+    was being closed: it stands in the history, and starts nothing). ``message_id`` is empty for a turn
+    without new input.
     """
 
     message_id: str
-    status: Literal["started", "queued", "duplicate"]
+    status: Literal["started", "queued", "duplicate", "injected"]
     high_water: int
     """The length of the log before the input was accepted."""
 
@@ -227,9 +235,9 @@ class ReadInspection:
 
 @attrs.frozen
 class AwaitResult:
-    """Wait for the end of the turn that takes the input ``message_id``."""
+    """Wait for the end of the turn that takes the input ``message_id``, or holds the event of that seq."""
 
-    message_id: str
+    message_id: str | int
 
 
 Read: TypeAlias = ReadProjection | ReadQueue | ReadInspection | AwaitResult

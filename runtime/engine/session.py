@@ -18,6 +18,7 @@ from actors.session.messages import (
     AwaitResult,
     Close,
     Compact,
+    Continue,
     Delegate,
     EndChild,
     Fork,
@@ -123,6 +124,18 @@ class Session:
         message = Prompt(content, message_id, when, source)
         receipt = cast("PromptReceipt", await self.send(message))
         return Turn(self._stage, self.id, receipt)
+
+    async def go_on(self) -> Turn:
+        """Let the model answer what stands last, without new input; durable on return.
+
+        For a history that ends with a message of the user or a tool: imported or forked in the middle, or
+        after a turn that was cut before the model said anything.
+
+        Raises:
+            ContinueInvalidError: it ends otherwise.
+            TurnOpenError, SessionClosedError, AgentUnknownError, ModelMissingError: refused.
+        """
+        return Turn(self._stage, self.id, cast("PromptReceipt", await self.send(Continue())))
 
     async def append(self, type: str, data: JsonValue) -> Event:  # noqa: A002 - the wire word
         """Append one event of a registered word; durable on return."""

@@ -23,7 +23,7 @@ class Turn:
 
     @property
     def message_id(self) -> MessageId:
-        """The id of the input."""
+        """The id of the input; empty for a turn without new input."""
         return self._receipt.message_id
 
     @property
@@ -42,7 +42,8 @@ class Turn:
         Cancellation:
             The turn goes on; ask again, or interrupt it.
         """
-        result = await self._stage.send(self._session_id, AwaitResult(self.message_id))
+        awaited = AwaitResult(self.message_id or self._receipt.high_water)
+        result = await self._stage.send(self._session_id, awaited)
         return cast("TurnResult[object]", result)
 
     def follow(self) -> Feed:

@@ -1,11 +1,14 @@
 """Requests of one turn: what joins them, how they are made again, and what the log keeps of it."""
 
+import pytest
 import trio
 from promises import keeps_its_promises, of, words
 
+from actors.errors.session import ContinueInvalidError, SessionClosedError, TurnOpenError
+from actors.session.messages import Prompt
 from actors.testing.model import ScriptedModel
-from actors.testing.script import Call, CallTools, Fail, Say
-from actors.testing.tools import CountingTool
+from actors.testing.script import Call, CallTools, Fail, Hang, Say
+from actors.testing.tools import CountingTool, SleepingTool
 from runtime import Agent, open_engine
 
 LOOK = CountingTool(name="look", effect="read")
@@ -97,3 +100,52 @@ async def test_the_failure_of_a_request_that_fits_after_a_compaction_is_an_attem
     assert result.completed
     assert len(of(events, "assistant/attempt")) == 1
     assert [d["phase"] for d in of(events, "llm/retry")] == ["scheduled"]
+
+
+async def test_the_model_goes_on_with_what_stands_last_and_with_nothing_else():
+    async with open_engine(model=ScriptedModel([Say("an answer")])) as engine:
+        session = await engine.create()
+        with pytest.raises(ContinueInvalidError) as refused:
+            await session.go_on()
+        await session.append("user/message", {"content": "imported"})
+        turn = await session.go_on()
+        result = await turn.result()
+        with pytest.raises(ContinueInvalidError):
+            await session.go_on()
+        events = await keeps_its_promises(engine, session)
+    assert refused.value.code == "AGENT_CONTINUE_INVALID"
+    assert (result.text, turn.message_id) == ("an answer", "")
+    assert words(events).count("user/message") == 1
+
+
+async def test_a_running_or_closed_session_does_not_go_on(autojump_clock):
+    async with open_engine(model=ScriptedModel([Hang()])) as engine:
+        session = await engine.create()
+        await session.prompt("a")
+        with pytest.raises(TurnOpenError):
+            await session.go_on()
+        await session.close()
+        with pytest.raises(SessionClosedError):
+            await session.go_on()
+
+
+async def test_input_that_comes_while_a_session_is_closed_is_said_and_starts_nothing(
+    autojump_clock,
+):
+    tool = SleepingTool(effect="read", seconds=3, honours_signal=False)
+    model = ScriptedModel([CallTools(Call("sleep"))])
+    async with open_engine(model=model, tools=[tool]) as engine:
+        session = await engine.create()
+        await session.prompt("a")
+        await trio.sleep(1)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(session.close)
+            await trio.sleep(1)
+            receipt = await session.send(Prompt("b", "b"))
+        with pytest.raises(SessionClosedError):
+            await session.prompt("c")
+        events = await keeps_its_promises(engine, session)
+    assert receipt.status == "injected"
+    assert receipt.high_water == len(events) - 1
+    assert words(events)[-2:] == ["turn/end", "user/message"]
+    assert len(model.requests) == 1
