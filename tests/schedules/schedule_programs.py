@@ -1,0 +1,73 @@
+"""The programs of the explorer: what races with what, and how its world is prepared."""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from schedule_harness import Scenario, check
+from schedule_lives import (
+    close_and_reopen_against_prompt,
+    compaction_against_the_rest,
+    crash_against_everything,
+    fork_in_mid_turn,
+    passivation_against_message,
+    shutdown_at_any_moment,
+)
+from schedule_races import (
+    callers_of_run_are_cancelled,
+    interrupt_against_answer,
+    interrupt_against_batch,
+    submit_at_run_end,
+    two_answers,
+    withdraw_against_consumption,
+)
+from schedule_world import World
+
+
+def plain(_world: World) -> None:
+    """Nothing to prepare."""
+
+
+def crowded(world: World) -> None:
+    """So few sessions may be live that they must take turns."""
+    world.limits = {"max_active": world.chance.randint(1, 3)}
+
+
+def crashing(world: World) -> None:
+    """Crashes are expected."""
+    world.faulty = True
+
+
+def leaving(world: World) -> None:
+    """The engine closes while turns run."""
+    world.leaves_at_once = True
+    world.slowest_exit_s = 3.0
+
+
+def _program(
+    scenario: Scenario, prepare: Callable[[World], None]
+) -> Callable[[int], Awaitable[None]]:
+    async def program(seed: int) -> None:
+        world = World(seed)
+        prepare(world)
+        await check(world, scenario)
+
+    return program
+
+
+PROGRAMS: Final = {
+    scenario.__name__: _program(scenario, prepare)
+    for scenario, prepare in (
+        (interrupt_against_answer, plain),
+        (two_answers, plain),
+        (interrupt_against_batch, plain),
+        (fork_in_mid_turn, plain),
+        (submit_at_run_end, plain),
+        (withdraw_against_consumption, plain),
+        (passivation_against_message, crowded),
+        (crash_against_everything, crashing),
+        (compaction_against_the_rest, plain),
+        (close_and_reopen_against_prompt, plain),
+        (shutdown_at_any_moment, leaving),
+        (callers_of_run_are_cancelled, plain),
+    )
+}

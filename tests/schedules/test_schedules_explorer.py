@@ -1,0 +1,26 @@
+"""The same programs under many task orders: every promise holds after each.
+
+``python -m tests.schedules --schedules 100000`` explores further, from a checkout.
+"""
+
+import pytest
+from schedule_programs import PROGRAMS
+from schedule_runner import run_schedule, told
+
+SCHEDULES = 2040
+EACH = SCHEDULES // len(PROGRAMS)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_promise_holds_under_every_schedule_of(name):
+    for seed in range(EACH):
+        schedule = run_schedule(name, PROGRAMS[name], seed)
+        assert schedule.error is None, f"{schedule}\n{told(schedule.error)}"
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_seed_is_a_schedule(name):
+    runs = [run_schedule(name, PROGRAMS[name], seed) for seed in (7, 7, 8)]
+    first, again, other = ((run.switches, run.digest) for run in runs)
+    assert first == again
+    assert first != other
