@@ -3,7 +3,7 @@
 import os
 import platform
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Literal
 
 import trio
@@ -23,6 +23,7 @@ from actors.session.stage import open_stage
 from runtime.engine.answering import OnAsk, Report, answer_asks
 from runtime.engine.engine import Engine
 from runtime.engine.resuming import resume_unsettled
+from runtime.models.naming import open_model, window_of
 from runtime.stores.open import open_store
 from runtime.world import SystemClock, SystemIds
 
@@ -43,7 +44,7 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
     store: str | EventStore = ":memory:",
     *,
     agents: Sequence[Agent] = (),
-    model: Model | None = None,
+    model: Model | str | None = None,
     tools: Sequence[Tool] = (),
     system: str | None = None,
     policy: Policy = ASK,
@@ -61,7 +62,8 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
     Args:
         store: ``":memory:"``, a path, ``"sqlite:///path"``, or a store that is open already.
         agents: further agents by name, beside the one that the next four arguments describe.
-        model: who answers in sessions of the agent ``default``.
+        model: who answers in sessions of the agent ``default``: a model, or the name of one, such as
+            ``"openai/gpt-5"`` (see :func:`runtime.models.naming.open_model`).
         tools: what it may ask for.
         system: its prompt.
         policy: what its calls are judged by.
@@ -80,14 +82,21 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
     Raises:
         StoreOwnedError: another process owns the store; the text names it.
         StoreSpecError, SchemaTooNewError, SchemaUnrecognizedError: the store cannot be opened.
+        ModelNameError, ModelExtraError, ModelKeyError: the model cannot be opened by its name.
 
     Cancellation:
         Leaving the block, by any way, ends running turns as ``aborted`` with the cause ``disposed``, writes
         their ends, and gives the store up; bounded.
     """
     bounds = limits or Limits()
-    default = Agent(model=model, tools=tools, system=system, policy=policy)
-    async with open_store(store) as opened:
+    async with _opened(model) as answering, open_store(store) as opened:
+        default = Agent(
+            model=answering,
+            tools=tools,
+            system=system,
+            policy=policy,
+            context_window=window_of(answering.name) if answering is not None else None,
+        )
         epoch = await opened.claim(_owner(), take_over=take_over)
         services = Services(
             store=opened,
@@ -119,6 +128,11 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
         finally:
             with trio.move_on_after(RELEASE_S, shield=True):
                 await opened.release(epoch)
+
+
+def _opened(model: Model | str | None) -> AbstractAsyncContextManager[Model | None]:
+    """A model that was named is the engine's own; one that was given stays its owner's."""
+    return open_model(model) if isinstance(model, str) else nullcontext(model)
 
 
 @asynccontextmanager
