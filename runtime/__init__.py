@@ -6,6 +6,7 @@ Everything named here is stable within a minor version; start at :func:`open_eng
 from actors.log.events import Draft, Event, Hide, Replace
 from actors.log.projection import Projection
 from actors.ports.tool import ToolContext, ToolOutput
+from actors.rules.budget import Budget
 from actors.rules.policy import Policy, PolicyEntry, PolicyTable
 from actors.session.agent import Agent
 from actors.session.asks import Ask, AskOutcome
@@ -24,6 +25,7 @@ from actors.session.messages import SessionInspection
 from actors.session.results import TurnResult
 from runtime.engine.engine import Engine, Page
 from runtime.engine.feed import Feed
+from runtime.engine.following import Following
 from runtime.engine.opening import ASK, NEVER, open_engine
 from runtime.engine.session import Session
 from runtime.engine.turn import Turn
@@ -35,6 +37,7 @@ __all__ = [
     "Agent",
     "Ask",
     "AskOutcome",
+    "Budget",
     "CallEnded",
     "CallProgress",
     "CallStarted",
@@ -43,6 +46,7 @@ __all__ = [
     "Engine",
     "Event",
     "Feed",
+    "Following",
     "Hide",
     "Interruption",
     "Limits",

@@ -244,6 +244,11 @@ class AskWatch:
         self._shown[ask.id] = ask
         self._arrived.set()
 
+    def decline(self) -> None:
+        """Nobody answers here any more: what nobody else watches is unavailable at once (N-24)."""
+        for ask in self._table.pending(self._tree):
+            self._table.declined(ask.id, self)
+
     def __enter__(self) -> Self:
         self._table.entered(self)
         return self

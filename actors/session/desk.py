@@ -18,6 +18,7 @@ from actors.session.edits import append_draft, occlusion_draft
 from actors.session.family import Family
 from actors.session.forking import Forking
 from actors.session.inputs import Inputs
+from actors.session.live import LiveItem
 from actors.session.messages import (
     Abandon,
     Answer,
@@ -94,6 +95,10 @@ class Desk:
         """Interrupt the turn, and a compaction too unless ``turn_only``; at once. False when nothing runs."""
         compacting = not turn_only and self._compaction.interrupt()
         return self._inputs.interrupt(cause) or compacting
+
+    def shown(self) -> list[LiveItem]:
+        """Return the live items that tell a late reader what the model is saying."""
+        return self._inputs.shown()
 
     def leave(self) -> None:
         """The actor is leaving: end what runs, start nothing more."""

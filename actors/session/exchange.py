@@ -23,7 +23,7 @@ from actors.rules.retry import (
 from actors.session.call import CallSpec
 from actors.session.drafts import foreign_draft
 from actors.session.entry import Entry
-from actors.session.live import RequestStarted
+from actors.session.live import LiveItem, RequestStarted
 from actors.session.replies import (
     attempt_draft,
     call_draft,
@@ -31,7 +31,6 @@ from actors.session.replies import (
     partial_draft,
     retry_data,
     specs,
-    tokens_of,
 )
 from actors.session.state import SessionState
 from actors.session.stream import Stream
@@ -79,6 +78,14 @@ class Exchange:
         if partial and self._request is not None:
             drafts.append(partial_draft(partial, self._request))
         return drafts
+
+    def shown(self) -> list[LiveItem]:
+        """Return the live items that tell a late reader what the model has said in this request so far."""
+        if self._stream is None or self._request is None:
+            return []
+        request = self._request
+        asked = RequestStarted(turn=request.turn, step=request.step, attempt=request.attempt)
+        return [asked, *self._stream.shown()]
 
     async def _prepared(self, failed: Failed, request: ModelRequest) -> bool:
         """Log the failure; True when the model is to be asked again now."""
@@ -175,7 +182,7 @@ class Exchange:
         message: JsonObject = {"content": list(reply.content), "stopReason": reply.stop_reason}
         if reply.usage is not None:
             message["usage"] = reply.usage
-            self._session.last_tokens = tokens_of(reply.usage)
+        self._session.count(reply.usage)
         fresh = self._session.fresh_call_ids(call.id for call in reply.calls)
         calls = [
             call_draft(call, call_id, request)

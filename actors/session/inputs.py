@@ -29,6 +29,7 @@ from actors.rules.queue import (
 )
 from actors.session.accepted import accepted_before, check_continuable
 from actors.session.content import content_value
+from actors.session.live import LiveItem
 from actors.session.messages import (
     Prompt,
     PromptReceipt,
@@ -64,6 +65,10 @@ class Inputs:
     def running(self) -> bool:
         """Whether a turn is open or about to start."""
         return self._turn is not None
+
+    def shown(self) -> list[LiveItem]:
+        """Return the live items that tell a late reader what the model is saying."""
+        return self._turn.shown() if self._turn is not None else []
 
     def begin(self) -> None:
         """Go on with the turn that a crash cut off, when the repair left it open."""
@@ -106,7 +111,7 @@ class Inputs:
             SessionClosedError, MessageConflictError, ContentError, QueueFullError: refused.
             AgentUnknownError, ModelMissingError: nobody can answer.
         """
-        high_water = len(self._session.log)
+        high_water, running = len(self._session.log), self.running
         content = content_value(message.content)
         message_id = message.message_id or self._session.services.ids.new("msg")
         if accepted_before(self._session.log, message_id, content):
@@ -118,7 +123,7 @@ class Inputs:
             return None
         self._session.check_answerable()
         started = self._place(data, steer=message.when == "now", background=message.background)
-        return PromptReceipt(message_id, "started" if started else "queued", high_water)
+        return PromptReceipt(message_id, "started" if started else "queued", high_water, running)
 
     def go_on(self) -> PromptReceipt:
         """Start a turn without new input.

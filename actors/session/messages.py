@@ -211,6 +211,8 @@ class PromptReceipt:
     status: Literal["started", "queued", "duplicate", "injected"]
     high_water: int
     """The length of the log before the input was accepted."""
+    joins_run: bool = False
+    """Whether a turn was running when it came."""
 
     @property
     def duplicate(self) -> bool:

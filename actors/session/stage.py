@@ -19,6 +19,7 @@ from actors.log.events import Event
 from actors.session.activation import activate
 from actors.session.actor import SessionActor
 from actors.session.desk import Desk
+from actors.session.head import Head, head_of
 from actors.session.interruption import Interruption
 from actors.session.live import LiveItem, coalesce
 from actors.session.messages import Answer, Close, Interrupt, Message, Read, Scope, Work
@@ -136,7 +137,9 @@ class Stage:
             SessionNotFoundError: there is no such session.
             FeedCursorError: ``after`` is not a seq of the log.
         """
-        await trio.lowlevel.checkpoint()  # not later: a hub is dropped when its session leaves unread
+        await (
+            trio.lowlevel.checkpoint()
+        )  # not later: a hub is dropped when its session leaves unread
         hub = self._hubs.get(check_session_id(session_id))
         if hub is None:
             hub = await self._hub_of_resting(session_id)
@@ -151,6 +154,24 @@ class Stage:
             self._coming[session_id] -= 1
             self._coming += Counter()  # forgets the zeros
         return self._hub_at(session_id, row.length)
+
+    async def head(self, session_id: SessionId) -> Head:
+        """Follow a session from now on, with what is going on in it; one that rests is not woken.
+
+        Raises:
+            SessionNotFoundError: there is no such session.
+            StoreError: what it is about to write cannot be written.
+        """
+        while True:
+            await trio.lowlevel.checkpoint()
+            desk = self._desks.get(check_session_id(session_id))
+            if desk is None:
+                return Head(feed=await self.subscribe(session_id, None, live=True))
+            journal = desk.session.journal
+            if journal.committed == len(journal.log):
+                hub = self._hub_at(session_id, journal.committed)
+                return head_of(desk, hub.subscribe())
+            await journal.durable()
 
     def open_with(self, actors: Supervisor[Work | Read]) -> None:
         """Take the supervisor of the session actors."""

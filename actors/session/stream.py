@@ -62,6 +62,24 @@ class Stream:
         """Return the text and reasoning that arrived (D-278)."""
         return self._assembly.prefix()
 
+    def shown(self) -> list[StreamDelta]:
+        """Return what readers have been shown, as one delta for each block."""
+        return [
+            StreamDelta(
+                turn=self._request.turn,
+                step=self._request.step,
+                attempt=self._request.attempt,
+                index=block.index,
+                kind="arguments" if block.kind == "call" else block.kind,
+                offset=0,
+                text="".join(block.arguments if block.kind == "call" else block.pieces),
+                call_id=block.call_id,
+                name=block.call_name or None,
+            )
+            for block in self._assembly.blocks()
+            if block.kind != "other"
+        ]
+
     async def _receive(self, model: Model, silence: trio.CancelScope) -> None:
         try:
             async with model.stream(self._request) as parts:

@@ -10,11 +10,13 @@ import trio
 from actors.kernel.reply import Reply
 from actors.ports.model import Failed
 from actors.rules.interrupt import Ending, ending
+from actors.session.allowance import Allowance
 from actors.session.batch import Batch
 from actors.session.call import CallSpec
 from actors.session.closing import closing_drafts
 from actors.session.entry import Entry
 from actors.session.exchange import Exchange
+from actors.session.live import LiveItem
 from actors.session.repair import PickUp
 from actors.session.state import SessionState
 
@@ -44,6 +46,7 @@ class TurnRun:
         self._batch: Batch | None = None
         self._entry = Entry(session, number)
         self._exchange = Exchange(session, self._entry)
+        self._allowance = Allowance(session)
         self._step = 0
         self._limit_hit = False
 
@@ -56,6 +59,10 @@ class TurnRun:
     def cause(self) -> str | None:
         """Who interrupted."""
         return self._cause
+
+    def shown(self) -> list[LiveItem]:
+        """Return the live items that tell a late reader what the model is saying."""
+        return self._exchange.shown()
 
     def interrupt(self, cause: str) -> bool:
         """Tell the turn to end; the first cause wins. False when it has ended by itself already."""
@@ -107,6 +114,8 @@ class TurnRun:
         while self._step < limit:
             if self.interrupted:
                 return ending(None, cause=self._cause)
+            if not await self._allowance.granted():
+                return ending(None, cause=self._cause, blocked=True)
             self._step += 1
             reply = await self._exchange.reply(self._step)
             if isinstance(reply, Failed):

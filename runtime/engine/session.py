@@ -36,6 +36,7 @@ from actors.session.messages import (
 from actors.session.results import TurnResult
 from actors.session.stage import MANY, Stage
 from runtime.engine.feed import Feed
+from runtime.engine.following import Following
 from runtime.engine.queue import Queue
 from runtime.engine.turn import Turn
 from runtime.engine.typed import typed_result
@@ -179,6 +180,18 @@ class Session:
     def events(self, after: int | None = None, *, live: bool = True) -> Feed:
         """Follow the session from behind the seq ``after``: -1 from the start, None from now."""
         return Feed(self._stage, self.id, after, live=live)
+
+    def follow(self) -> Following:
+        """Follow the session from now on, with what each item of its feed is to a reader (L-1)."""
+        return Following(self._stage, self.id)
+
+    async def row(self) -> SessionRow:
+        """Return what is stored about the session, without waking it."""
+        return await self._stage.services.store.row(self.id)
+
+    async def read(self, start: int = 0, stop: int | None = None) -> Sequence[Event]:
+        """Return the stored events with start <= seq < stop, without waking the session."""
+        return await self._stage.services.store.read(self.id, start, stop)
 
     async def projection(self) -> Projection:
         """Return the messages that a model sees now; later appends do not change it."""

@@ -36,6 +36,16 @@ class Turn:
         """Whether the input waits, instead of having started a turn at once."""
         return self._receipt.status == "queued"
 
+    @property
+    def high_water(self) -> int:
+        """The length of the log before the input was accepted."""
+        return self._receipt.high_water
+
+    @property
+    def joins_run(self) -> bool:
+        """Whether a turn was running when the input came."""
+        return self._receipt.joins_run
+
     async def result(self) -> TurnResult[object]:
         """Wait for the end of the turn that takes the input.
 
