@@ -6,7 +6,8 @@ call of its id that is still open.
 Source: S-62, S-63, S-92, S-110, K-12, K-37.
 """
 
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal, TypeAlias
 
 import attrs
 
@@ -65,21 +66,51 @@ class OpenCall:
     decision: Decision | None
 
 
-class OpenCalls:
-    """The open calls in the order in which they were made."""
+class Attached:
+    """The calls of one reply in order; never changes: one more gives a longer view on the same list."""
 
-    __slots__ = ("_count", "_older", "by_id")
+    __slots__ = ("_calls", "_length")
+
+    def __init__(self, calls: list[Call]) -> None:
+        self._calls = calls
+        self._length = len(calls)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Call]:
+        return iter(self._calls[: self._length])
+
+    def plus(self, call: Call) -> "Attached":
+        """Return the calls with one more; the list is copied only when another view went on there."""
+        if self._length != len(self._calls) or not self._length:
+            return Attached([*self, call])
+        self._calls.append(call)
+        return Attached(self._calls)
+
+
+NO_CALLS: Final = Attached([])
+
+
+class OpenCalls:
+    """The open calls."""
+
+    __slots__ = ("_count", "_gone", "_older", "by_id")
 
     def __init__(self) -> None:
         self.by_id: dict[str, Call] = {}
         """The newest open call of each id; read only for others."""
-        self._older: tuple[Call, ...] = ()
-        """Open calls whose id was used again; only foreign logs have any."""
+        self._older: dict[str, list[Call]] = {}
+        """Open calls whose id was used again, the newest last; only foreign logs have any."""
+        self._gone: set[int] = set()
+        """The places of older calls whose reply left the surface."""
         self._count = 0
 
     def in_order(self) -> list[Call]:
-        """Return every open call in call order."""
-        return sorted([*self._older, *self.by_id.values()], key=lambda call: call.place)
+        """Return every open call in the order in which they were made."""
+        older = [call for calls in self._older.values() for call in calls]
+        kept = [call for call in older if call.place not in self._gone]
+        return sorted([*kept, *self.by_id.values()], key=lambda call: call.place)
 
     def open(self, call: Call) -> None:
         """Add a new call."""
@@ -87,7 +118,7 @@ class OpenCalls:
         self._count += 1
         known = self.by_id.pop(call.tool_call_id, None)
         if known is not None:
-            self._older = (*self._older, known)
+            self._older.setdefault(call.tool_call_id, []).append(known)
         self.by_id[call.tool_call_id] = call
 
     def change(self, call: Call) -> None:
@@ -95,17 +126,27 @@ class OpenCalls:
         self.by_id[call.tool_call_id] = call
 
     def settle(self, call: Call) -> None:
-        """Take the newest call of this id away."""
-        del self.by_id[call.tool_call_id]
-        if self._older:
-            self._restore(call.tool_call_id)
+        """Take the newest call of this id away; the one before it is the newest then."""
+        name = call.tool_call_id
+        del self.by_id[name]
+        older = self._older.get(name)
+        while older:
+            before = older.pop()
+            if before.place not in self._gone:
+                self.by_id[name] = before
+                return
+            self._gone.discard(before.place)
 
-    def forget_nodes(self, low: int, high: int) -> None:
-        """Drop the calls of the assistant nodes with low <= key <= high, which left the surface (S-117)."""
-        kept = [call for call in self.in_order() if not low <= call.node <= high]
-        self.by_id = {call.tool_call_id: call for call in kept}
-        newest = set(map(id, self.by_id.values()))
-        self._older = tuple([call for call in kept if id(call) not in newest])
+    def forget(self, calls: Iterable[Call]) -> None:
+        """Drop those of the calls that are open: their reply left the surface (S-117)."""
+        for call in calls:
+            newest = self.by_id.get(call.tool_call_id)
+            if newest is None:
+                continue
+            if newest.place == call.place:
+                self.settle(newest)
+            elif self._older:
+                self._gone.add(call.place)
 
     def fork(self) -> "OpenCalls":
         """Return a copy that goes its own way."""
@@ -113,12 +154,6 @@ class OpenCalls:
         copy._count = self._count
         if self.by_id:
             copy.by_id = self.by_id.copy()
-            copy._older = self._older
+            copy._older = {name: calls.copy() for name, calls in self._older.items()}
+            copy._gone = self._gone.copy()
         return copy
-
-    def _restore(self, tool_call_id: str) -> None:
-        """Let the newest older call of the id be open under it again."""
-        same = [call for call in self._older if call.tool_call_id == tool_call_id]
-        if same:
-            self._older = tuple([call for call in self._older if call is not same[-1]])
-            self.by_id[tool_call_id] = same[-1]

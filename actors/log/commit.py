@@ -10,8 +10,9 @@ import orjson
 
 from actors.errors.log import SurfaceOpError
 from actors.json import JsonObject, JsonValue
+from actors.log.budget import ERROR_TEXT_BYTES
 from actors.log.codec import encode
-from actors.log.content_gate import check_calls, check_content, needs_check
+from actors.log.content_gate import check_calls, check_content
 from actors.log.core_words import CORE_WORDS, SURFACE_WORDS
 from actors.log.envelope_gate import check_envelope, check_known
 from actors.log.event_budget import fit
@@ -40,18 +41,22 @@ _MARKS: Final[dict[str, tuple[bytes, ...]]] = {
 queue reads its records itself."""
 
 
-def encode_draft(draft: Draft) -> bytes:
+def encode_draft(state: State, draft: Draft) -> bytes:
     """Return the JSON text of a draft's data; a large tool result or error text is cut, with a marker.
 
     Raises:
+        UnknownEventTypeError: its type is not registered; looked at before everything else (K-34).
         EventDataError: it is not plain JSON.
         OverBudgetError: a message or the arguments of a call are over 1 MiB (K-4).
     """
-    return fit(draft.type, encode(draft.data)).body
+    if draft.type not in CORE_TYPES:
+        state.vocabulary.check(draft.type)
+    body = encode(draft.data)
+    return body if len(body) <= ERROR_TEXT_BYTES else fit(draft.type, body).body
 
 
 def append_draft(state: State, draft: Draft, body: bytes, time_ms: int) -> Event:
-    """Append one draft, whose type is known and whose text is ``body``.
+    """Append one draft, whose text is ``body``. Every append passes here: it is written to be short.
 
     Raises:
         SurfaceOpError: it does not fit, and nothing changed.
@@ -63,15 +68,21 @@ def append_draft(state: State, draft: Draft, body: bytes, time_ms: int) -> Event
     fields = data if type(data) is dict else _NO_FIELDS
     if op is not None or sources is not None:
         _check_operation(state, draft)
-    live_check = LIVE_CHECKS.get(word)
-    if live_check is not None and op is None:
-        live_check(state, fields)
-    if needs_check(body):
+    if op is None and word in LIVE_CHECKS:
+        LIVE_CHECKS[word](state, fields)
+    if b'"tool-' in body or b'"headerSeq"' in body:
         check_content(state, word, fields)
         check_calls(fields)
+    stored = state.events
     time = time_ms if draft.time_ms is None else draft.time_ms
-    event = Event(state.events.next_seq, time, word, body, op, sources, draft.ignorable)
-    _commit(state, event, fields)
+    event = Event(stored.next_seq, time, word, body, op, sources, draft.ignorable)
+    if word in STEPS:
+        STEPS[word](state, event, fields)
+    else:
+        _project(state, event)
+    if op is not None and type(op) is Hide:
+        hide(state, event, op)
+    stored.append(event)
     return event
 
 
@@ -105,9 +116,15 @@ def _replay_known(state: State, event: Event) -> None:
     fields = _needed_fields(word, body)
     if event.op is not None or event.sources is not None:
         _check_structure(state, event)
-    if fields and needs_check(body):
+    if fields and (b'"tool-' in body or b'"headerSeq"' in body):
         check_content(state, word, fields)
-    _commit(state, event, fields)
+    if word in STEPS:
+        STEPS[word](state, event, fields)
+    else:
+        _project(state, event)
+    if type(event.op) is Hide:
+        hide(state, event, event.op)
+    state.events.append(event)
 
 
 def _needed_fields(word: str, body: bytes) -> JsonObject:
@@ -145,13 +162,7 @@ def _check_structure(state: State, event: Event) -> None:
         check_replace(state, event.type, event.data(), event.op, event.sources, live=False)
 
 
-def _commit(state: State, event: Event, fields: JsonObject) -> None:
-    step = STEPS.get(event.type)
-    if step is not None:
-        step(state, event, fields)
-    elif state.vocabulary.is_projection(event.type):
-        contents = projected_contents(state, event)
-        commit(state, event.type, contents)
-    if type(event.op) is Hide:
-        hide(state, event, event.op)
-    state.events.append(event)
+def _project(state: State, event: Event) -> None:
+    """Let a message projection do its work; the other words without a step change nothing."""
+    if state.vocabulary.is_projection(event.type):
+        commit(state, event.type, projected_contents(state, event))

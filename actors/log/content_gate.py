@@ -16,7 +16,10 @@ _CHANGES: Final = ("tool-addition", "tool-removal")
 
 
 def check_content(state: State, event_type: str, data: JsonObject) -> None:
-    """Check the blocks of a message; there is nothing to check unless :func:`needs_check`.
+    """Check the blocks of a message.
+
+    There is nothing to check unless its JSON text holds ``"tool-`` or ``"headerSeq"``; looking for them
+    costs less than walking the blocks.
 
     Raises:
         SurfaceOpError: a tool change stands in the wrong place or names a tool that is not there.
@@ -39,14 +42,6 @@ def check_calls(data: JsonObject) -> None:
     names = [str(block["id"]) for block in inline_calls(data)]
     if len(set(names)) != len(names):
         raise SurfaceOpError("call-duplicate", "two calls of one reply need two ids")
-
-
-def needs_check(body: bytes) -> bool:
-    """Return whether the JSON text of an event can hold what :func:`check_content` looks for.
-
-    Most messages hold only text, and looking for two words in it costs less than walking its blocks.
-    """
-    return b'"tool-' in body or b'"headerSeq"' in body
 
 
 def _tool_changes(content: JsonValue) -> list[JsonObject]:

@@ -72,7 +72,8 @@ class Fold:
     @property
     def open_turn(self) -> int | None:
         """The number of the open turn."""
-        return self._state.open_turns[-1].number if self._state.open_turns else None
+        turn = self._state.open_turn
+        return None if turn is None else turn.number
 
     @property
     def open_step(self) -> int | None:
@@ -117,7 +118,8 @@ class Fold:
     @property
     def open_compaction(self) -> int | None:
         """The seq of the ``compaction/start`` that has no end."""
-        return self._state.open_compactions[-1] if self._state.open_compactions else None
+        compaction = self._state.open_compaction
+        return None if compaction is None else compaction.seq
 
     @property
     def call_ids(self) -> Container[str]:

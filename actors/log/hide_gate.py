@@ -102,7 +102,7 @@ def _check_general_form(state: State, op: Hide) -> None:
         raise SurfaceOpError("start-align", "start at a turn, or where an earlier interval ended")
     if cuts_group(state, op.start_seq, op.end_seq):
         raise SurfaceOpError("pair-cut", "a reply would lose its calls, or a call its reply")
-    if state.open_turns and op.end_seq > state.last_turn_end:
+    if state.open_turn is not None and op.end_seq > state.last_turn_end:
         raise SurfaceOpError("open-turn", "the running turn cannot be hidden")
 
 

@@ -42,14 +42,14 @@ def _tool_result(state: State, data: JsonObject) -> None:
 
 
 def _turn_start(state: State, data: JsonObject) -> None:
-    if state.open_turns:
+    if state.open_turn is not None:
         raise SurfaceOpError("already-open", "end the running turn first")
     if state.calls.by_id:
         _message(state, data)
 
 
 def _turn_end(state: State, data: JsonObject) -> None:
-    if not state.open_turns:
+    if state.open_turn is None:
         raise SurfaceOpError("not-open", "no turn is open")
     if state.calls.by_id:
         _message(state, data)
@@ -60,12 +60,12 @@ def _request_header(_state: State, data: JsonObject) -> None:
 
 
 def _compaction_start(state: State, _data: JsonObject) -> None:
-    if state.open_compactions:
+    if state.open_compaction is not None:
         raise SurfaceOpError("already-open", "a compaction is running")
 
 
 def _compaction_end(state: State, _data: JsonObject) -> None:
-    if not state.open_compactions:
+    if state.open_compaction is None:
         raise SurfaceOpError("not-open", "no compaction is running")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from actors.errors.log import SurfaceOpError
 from actors.log import fork, recovery
-from actors.log.commit import CORE_TYPES, append_draft, encode_draft, refold, replay
+from actors.log.commit import append_draft, encode_draft, refold, replay
 from actors.log.events import Draft, Event
 from actors.log.fold import Fold, Held
 from actors.log.fork import Profile
@@ -89,25 +89,18 @@ class Log:
             InboxSpliceError: a queue record does not fit the lists.
             DuplicateInputError: it queues a message that waits already.
         """
-        state = self._own()
-        for draft in drafts:
-            if draft.type not in CORE_TYPES:
-                state.vocabulary.check(draft.type)
+        state = self._own() if self._shared else self._held.state
         if len(drafts) == 1:
             (draft,) = drafts
-            return (append_draft(state, draft, encode_draft(draft), time_ms),)
-        return self._append_batch(drafts, time_ms)
-
-    def _append_batch(self, drafts: Sequence[Draft], time_ms: int) -> tuple[Event, ...]:
-        state = self._held.state
-        bodies = [encode_draft(draft) for draft in drafts]
+            return (append_draft(state, draft, encode_draft(state, draft), time_ms),)
+        bodies = [encode_draft(state, draft) for draft in drafts]
         start = state.events.next_seq
         events: list[Event] = []
         try:
             for draft, body in zip(drafts, bodies, strict=True):
                 events.append(append_draft(state, draft, body, time_ms))
         except BaseException:
-            if events:
+            if events:  # what the batch began is taken back
                 self._held.state = refold(state, start)
             raise
         return tuple(events)

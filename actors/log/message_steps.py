@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import attrs
 
 from actors.json import JsonObject, JsonValue
-from actors.log.calls import Call
+from actors.log.calls import NO_CALLS, Attached, Call
 from actors.log.events import Event, Hide, Replace
 from actors.log.pairs import cuts_pair
 from actors.log.project import inline_calls
@@ -18,12 +18,12 @@ from actors.log.surface import Node
 
 def prompt(state: State, event: Event, _data: JsonObject) -> None:
     """A system or developer message."""
-    _put(state, event, ())
+    _put(state, event, NO_CALLS)
 
 
 def user_message(state: State, event: Event, data: JsonObject) -> None:
     """A user message; its names say later whether it was sent before (H-21)."""
-    _put(state, event, ())
+    _put(state, event, NO_CALLS)
     for name in (data.get("dedupeKey"), data.get("id")):
         if type(name) is str:
             state.dedupe.add(name, event.seq)
@@ -32,7 +32,7 @@ def user_message(state: State, event: Event, data: JsonObject) -> None:
 def assistant_message(state: State, event: Event, data: JsonObject) -> None:
     """A reply; calls attach to it until something else is said."""
     blocks = inline_calls(data) if b'"tool-call"' in event.body else ()
-    calls = _inline(state, event, data, blocks) if blocks else ()
+    calls = _inline(state, event, data, blocks) if blocks else NO_CALLS
     state.open_node = _put(state, event, calls).key
     for call in calls:
         state.call_ids.add(call.tool_call_id, call.seq)
@@ -53,36 +53,35 @@ def tool_result(state: State, event: Event, data: JsonObject) -> None:
     """A result, or other content for one that is there."""
     if event.op is not None:
         target = state.find(_start(event.op))
-        _put(state, event, ()).answers = None if target is None else target.answers
+        _put(state, event, NO_CALLS).answers = None if target is None else target.answers
         return
     name = data.get("toolCallId")
     call = state.calls.by_id.get(name) if type(name) is str else None
     if call is None:
-        _put(state, event, ())
+        _put(state, event, NO_CALLS)
         return
     state.calls.settle(call)
     last = state.surface.last()
     if last is None or (last.key != call.node and last.pair != call.node):  # noqa: PLR1714 - much faster
         state.scattered = True
-    _put(state, event, ()).answers = call
+    _put(state, event, NO_CALLS).answers = call
 
 
 def hide(state: State, event: Event, op: Hide) -> None:
     """Nodes leave; none of them stands for more than the interval holds (K-31)."""
     state.nodes = None
     low, high = op.start_seq, op.end_seq
-    if state.calls.by_id:
-        state.calls.forget_nodes(low, high)
+    _forget_calls(state, low, high)
     if low <= state.open_node <= high:
         state.open_node = -1
-    if cuts_pair(state, low, high):
+    if not state.scattered and cuts_pair(state, low, high):
         state.scattered = True
     state.surface.splice(low, high, None)
     state.hidden.add(low, high, event.seq)
     state.replacements += 1
 
 
-def _put(state: State, event: Event, calls: tuple[Call, ...]) -> Node:
+def _put(state: State, event: Event, calls: Attached) -> Node:
     """Append a node, or let it take the place of the range that its event replaces."""
     state.nodes = None
     state.open_node = -1
@@ -94,30 +93,34 @@ def _put(state: State, event: Event, calls: tuple[Call, ...]) -> Node:
     return node
 
 
-def _replace(state: State, event: Event, op: Replace, calls: tuple[Call, ...]) -> Node:
+def _replace(state: State, event: Event, op: Replace, calls: Attached) -> Node:
     low, last = state.moves.key_of(op.start_seq), state.find(op.end_seq)
     assert last is not None
     node = Node(event.seq, low, event.type, last.last_key, calls)
-    if state.calls.by_id:
-        state.calls.forget_nodes(low, last.key)
-    if event.type != "tool/result" and cuts_pair(state, low, last.key):
-        state.scattered = True
+    _forget_calls(state, low, last.key)
+    if not state.scattered and event.type != "tool/result":
+        state.scattered = cuts_pair(state, low, last.key)
     state.surface.splice(low, last.key, node)
     state.moves.add(event.seq, low)
     state.replacements += 1
     return node
 
 
+def _forget_calls(state: State, low: int, high: int) -> None:
+    """The nodes with low <= key <= high leave the surface, and their open calls are nobody's (S-117)."""
+    if state.calls.by_id:
+        for node in state.surface.between(low, high):
+            state.calls.forget(node.calls)
+
+
 def _start(op: Replace | Hide) -> int:
     return op.start_seq
 
 
-def _inline(
-    state: State, event: Event, data: JsonObject, blocks: Sequence[JsonObject]
-) -> tuple[Call, ...]:
+def _inline(state: State, event: Event, data: JsonObject, blocks: Sequence[JsonObject]) -> Attached:
     turn, step = data.get("turn"), data.get("step")
     key = event.seq if event.op is None else state.moves.key_of(_start(event.op))
-    return tuple(
+    return Attached(
         [
             Call(
                 event.seq,
@@ -149,10 +152,10 @@ def _attach(state: State, event: Event, data: JsonObject) -> None:
     if is_open:
         old = state.surface.last()
         assert old is not None
-        calls = (*old.calls, call)
+        calls = old.calls.plus(call)
         state.surface.put_last(Node(old.seq, old.key, old.type, old.last_key, calls))
     else:
-        state.open_node = _put(state, event, (call,)).key
+        state.open_node = _put(state, event, Attached([call])).key
     if call.tool_call_id:
         state.call_ids.add(call.tool_call_id, event.seq)
         state.calls.open(call)

@@ -20,13 +20,15 @@ def closers(state: State, *, reason: str, cause: str | None) -> tuple[Draft, ...
     """
     last = state.events.last()
     time_ms = 0 if last is None else last.time_ms
-    results = [_result(call, reason, time_ms) for call in state.calls.in_order()]
-    ends = [_turn_end(turn, reason, cause, time_ms) for turn in reversed(state.open_turns)]
-    compactions = [
-        Draft("compaction/end", {"reason": "aborted"}, time_ms=time_ms)
-        for _ in state.open_compactions
-    ]
-    return (*results, *compactions, *ends)
+    drafts = [_result(call, reason, time_ms) for call in state.calls.in_order()]
+    compaction, turn = state.open_compaction, state.open_turn
+    while compaction is not None:
+        drafts.append(Draft("compaction/end", {"reason": "aborted"}, time_ms=time_ms))
+        compaction = compaction.outer
+    while turn is not None:
+        drafts.append(_turn_end(turn, reason, cause, time_ms))
+        turn = turn.outer
+    return tuple(drafts)
 
 
 def _result(call: Call, reason: str, time_ms: int) -> Draft:

@@ -21,11 +21,24 @@ from actors.log.vocabulary import Vocabulary
 
 @attrs.define(eq=False)
 class OpenTurn:
-    """A turn without its end; never changed. ``named`` says whether its start carried the number."""
+    """A turn without its end; never changed.
+
+    ``named`` says whether its start carried the number, ``outer`` is the turn in which a foreign log
+    started it (S-110).
+    """
 
     seq: int
     number: int
     named: bool
+    outer: "OpenTurn | None" = None
+
+
+@attrs.define(eq=False)
+class OpenCompaction:
+    """A compaction without its end; never changed. ``outer`` is the one that was open before it."""
+
+    seq: int
+    outer: "OpenCompaction | None" = None
 
 
 @attrs.frozen
@@ -57,10 +70,9 @@ class State:
     ask_ids: Names = attrs.field(factory=Names)
     children: dict[str, int] = attrs.field(factory=dict)
     """Seq of the ``child/started`` of each child that has no ``child/ended`` (K-20)."""
-    open_turns: tuple[OpenTurn, ...] = ()
-    """More than one only where a foreign log nested them (S-110)."""
+    open_turn: OpenTurn | None = None
     open_step: int | None = None
-    open_compactions: tuple[int, ...] = ()
+    open_compaction: OpenCompaction | None = None
     open_node: int = -1
     """Key of the assistant node that still takes calls; it is the last node (S-61, S-65 FIX)."""
     turns: int = 0
@@ -103,9 +115,9 @@ class State:
             self.asks.copy(),
             self.ask_ids.fork(cut),
             self.children.copy(),
-            self.open_turns,
+            self.open_turn,
             self.open_step,
-            self.open_compactions,
+            self.open_compaction,
             self.open_node,
             self.turns,
             self.first_turn_end,

@@ -17,7 +17,7 @@ from actors.log.message_steps import (
     tool_result,
     user_message,
 )
-from actors.log.state import OpenAsk, OpenTurn, State
+from actors.log.state import OpenAsk, OpenCompaction, OpenTurn, State
 
 Step: TypeAlias = Callable[[State, Event, JsonObject], None]
 """Takes an event in; its decoded data is read, not kept. What a step refuses, it refuses before any change."""
@@ -27,13 +27,14 @@ def _turn_start(state: State, event: Event, data: JsonObject) -> None:
     number = data.get("turn")
     named = type(number) is int
     state.turns = number if type(number) is int else state.turns + 1
-    state.open_turns = (*state.open_turns, OpenTurn(event.seq, state.turns, named))
+    state.open_turn = OpenTurn(event.seq, state.turns, named, state.open_turn)
     state.open_step = None
     state.open_node = -1
 
 
 def _turn_end(state: State, event: Event, _data: JsonObject) -> None:
-    state.open_turns = state.open_turns[:-1]
+    if state.open_turn is not None:
+        state.open_turn = state.open_turn.outer
     state.last_turn_end = event.seq
     if state.first_turn_end < 0:
         state.first_turn_end = event.seq
@@ -51,11 +52,12 @@ def _step_end(state: State, _event: Event, _data: JsonObject) -> None:
 
 
 def _compaction_start(state: State, event: Event, _data: JsonObject) -> None:
-    state.open_compactions = (*state.open_compactions, event.seq)
+    state.open_compaction = OpenCompaction(event.seq, state.open_compaction)
 
 
 def _compaction_end(state: State, _event: Event, _data: JsonObject) -> None:
-    state.open_compactions = state.open_compactions[:-1]
+    if state.open_compaction is not None:
+        state.open_compaction = state.open_compaction.outer
 
 
 def _gate_decision(state: State, _event: Event, data: JsonObject) -> None:
@@ -106,7 +108,7 @@ def _title(state: State, _event: Event, data: JsonObject) -> None:
 def _end_seed(state: State, _event: Event, data: JsonObject) -> None:
     """A tagged marker starts the events of a fork: queue and brackets before it are another life's (D-176, D-184)."""
     if data.get("inherited") is True:
-        state.open_compactions = ()
+        state.open_compaction = None
         state.inbox = Inbox()
         state.held = False
         state.children = {}

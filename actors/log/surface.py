@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from actors.log.calls import Call
+from actors.log.calls import NO_CALLS, Attached, Call
 
 if TYPE_CHECKING:
     from actors.json import JsonValue
@@ -52,7 +52,7 @@ class Node:
     key: int
     type: str
     last_key: int
-    calls: tuple[Call, ...] = ()
+    calls: Attached = NO_CALLS
     answers: Call | None = None
     content: "JsonValue | Unset" = UNSET
     message: "ProjectedMessage | Unset | None" = UNSET

@@ -136,3 +136,22 @@ def test_whatever_was_read_can_be_closed_and_then_nothing_is_open(rows):
     log.append(*log.closers(), time_ms=0)
     assert log.closers() == ()
     assert not log.fold.open_calls
+
+
+def test_a_pair_around_a_replaced_result_is_still_seen():
+    """Another system put something between a reply and the second of its results."""
+    calls = [block("a"), block("b")]
+    rows = [
+        ("turn/start", {}),
+        ("assistant/message", {"content": calls}),
+        ("tool/result", {"toolCallId": "a", "content": "r"}),
+        ("tool/result", {"toolCallId": "b", "content": "r"}),
+        ("turn/end", {}),
+    ]
+    log = Log.load([Event(seq, 0, word, encode(data)) for seq, (word, data) in enumerate(rows)])
+    log.replay(Event(5, 0, "user/message", b"{}", Replace(2, 2), (2,)))
+    assert log.fold.nodes == (1, 5, 3)
+    for start, end in ((0, 2), (2, 2), (3, 4)):
+        assert refusal(log, Hide(start, end)) in ("pair-cut", "cuts-replacement"), (start, end)
+    assert refusal(log, Hide(0, 1)) == "pair-cut"
+    assert refusal(log, Hide(0, 5)) is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.errors.log import SurfaceOpError
+from actors.errors.log import SurfaceOpError, UnknownEventTypeError
 from actors.log.events import Draft, Event, Hide, Replace
 from actors.log.log import Log
 from actors.log.vocabulary import Vocabulary
@@ -323,6 +323,12 @@ def test_a_stored_log_with_a_hole_or_a_forged_range_is_refused():
         with pytest.raises(SurfaceOpError) as caught:
             Log.load(events)
         assert caught.value.rule == rule
+
+
+def test_an_unknown_stored_word_without_the_mark_makes_the_log_unreadable():
+    with pytest.raises(UnknownEventTypeError):
+        Log.load([stored(0, "x/a")])
+    assert len(Log.load([stored(0, "x/a")], Vocabulary(["x/*"]))) == 1
 
 
 def test_an_unknown_stored_word_is_kept_when_it_may_be_ignored_and_its_hide_applies():

@@ -245,3 +245,15 @@ def test_a_session_of_sixty_events_needs_well_under_thirty_kilobytes():
     tracemalloc.stop()
     assert len(kept[0]) == 61
     assert (after - before) / len(kept) < 25_000
+
+
+def test_what_a_large_hide_took_is_freed_little_by_little():
+    log = log_of(*[user(str(number)) for number in range(1500)])
+    log.projection()
+    log.append(hide(0, 1499), time_ms=0)
+    gone = len(log._held.state.surface._gone)
+    assert gone > 5
+    for _ in range(gone):
+        log.append(user("next"), time_ms=0)
+    assert not log._held.state.surface._gone
+    assert len(log.fold.nodes) == gone
