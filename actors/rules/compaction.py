@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 import attrs
 
+from actors.json import JsonObject
 from actors.rules.compaction_settings import CompactionSettings
 from actors.rules.measure import units
 
@@ -38,6 +39,13 @@ class Threshold:
 def context_tokens(input_tokens: int, cache_read: int = 0, cache_write: int = 0) -> int:
     """Return what a reply's usage says about the context; cached tokens fill the window too (S-142)."""
     return input_tokens + cache_read + cache_write
+
+
+def tokens_of(usage: JsonObject) -> int | None:
+    """Return what a reply's usage says about the size of the context (S-142); None when it says nothing."""
+    counts = [usage.get(key, 0) for key in ("input", "cacheRead", "cacheWrite")]
+    numbers = [count if isinstance(count, int) else 0 for count in counts]
+    return context_tokens(*numbers) if "input" in usage else None
 
 
 def evaluate(

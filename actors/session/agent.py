@@ -11,6 +11,7 @@ from actors.errors.session import AgentUnknownError
 from actors.json import JsonObject
 from actors.ports.model import Model
 from actors.ports.tool import Tool
+from actors.rules.budget import Budget, Price
 from actors.rules.compaction_settings import CompactionSettings
 from actors.rules.policy import Policy
 from actors.rules.retry import RetryPolicy
@@ -36,6 +37,10 @@ class Agent:
     context_window: int | None = None
     """Tokens that the model takes; None for a cautious guess."""
     compaction: CompactionSettings = attrs.field(factory=CompactionSettings)
+    budget: Budget | None = None
+    """What a session may spend before it pauses and asks; None for no bound."""
+    price: Price | None = None
+    """What a reply costs, for budgets of money."""
     retry: RetryPolicy = attrs.field(factory=RetryPolicy)
     config: JsonObject = attrs.field(factory=dict)
 

@@ -7,7 +7,6 @@ from actors.json import JsonObject
 from actors.log.events import Draft, Event
 from actors.ports.model import Failed, ModelRequest
 from actors.rules.assembly import AssembledCall
-from actors.rules.compaction import context_tokens
 from actors.session.call import CallSpec
 from actors.session.drafts import foreign_draft
 
@@ -31,13 +30,6 @@ def specs(
         )
         for event, call_id, call in zip(events, call_ids, calls, strict=True)
     )
-
-
-def tokens_of(usage: JsonObject) -> int | None:
-    """Return what a reply's usage says about the size of the context (S-142); None when it says nothing."""
-    counts = [usage.get(key, 0) for key in ("input", "cacheRead", "cacheWrite")]
-    numbers = [count if isinstance(count, int) else 0 for count in counts]
-    return context_tokens(*numbers) if "input" in usage else None
 
 
 def call_draft(call: AssembledCall, call_id: CallId, request: ModelRequest) -> Draft:

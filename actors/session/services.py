@@ -14,6 +14,7 @@ from actors.session.limits import Limits
 from actors.session.live import LiveItem
 from actors.session.prepared import PreparedLogs
 from actors.session.remembered import Remembered
+from actors.session.spending import Spending
 
 LiveSink: TypeAlias = Callable[[LiveItem], None]
 
@@ -33,5 +34,6 @@ class Services:
     """What is done about a turn that a crash cut off."""
     remembered: Remembered
     prepared: PreparedLogs
+    spending: Spending
     run_slots: trio.CapacityLimiter
     compaction_slots: trio.CapacityLimiter

@@ -7,10 +7,13 @@ import trio
 
 from actors.errors.session import ModelMissingError
 from actors.ids import CallId, SessionId
+from actors.json import JsonObject
 from actors.log.log import Log
 from actors.ports.model import Model
 from actors.ports.store import SessionRecord
 from actors.ports.tool import Tool
+from actors.rules.budget import Spent, spent_by
+from actors.rules.compaction import tokens_of
 from actors.session.agent import Agent
 from actors.session.call import Execution, Starting
 from actors.session.journal import Journal
@@ -19,6 +22,7 @@ from actors.session.messages import RetryWait
 from actors.session.office import Office
 from actors.session.retrieval import NAME, RetrieveTool, has_archives
 from actors.session.services import LiveSink, Services
+from actors.session.spending import extensions_in, spent_in
 
 
 class SessionState:
@@ -48,6 +52,9 @@ class SessionState:
         """Makes room for a request that did not fit; True when it is worth asking again (L-100)."""
         self.last_tokens: int | None = None
         """What the last reply said about the size of the context; None when that has changed since."""
+        self._spent: Spent | None = None
+        self.extensions = 0
+        """How often this session's budget was extended; known once :attr:`spent` was read."""
         self._tools: dict[str, Tool] | None = None
         self.header_written: bytes | None = None
         """The request header that this actor logged last (D-97)."""
@@ -87,6 +94,22 @@ class SessionState:
             mine = {NAME: RetrieveTool(self.log)} if has_archives(self.log) else {}
             self._tools = {**mine, **self.agent.tools}
         return self._tools
+
+    @property
+    def spent(self) -> Spent:
+        """What the session's own replies have spent; read from the log once."""
+        if self._spent is None:
+            self._spent = spent_in(self.log, self.agent.price)
+            self.extensions = extensions_in(self.log)
+            self.services.spending.note(self.path, self._spent)
+        return self._spent
+
+    def count(self, usage: JsonObject | None) -> None:
+        """Note what a reply said about the context and about what it spent; before it is logged."""
+        self.last_tokens = tokens_of(usage) if usage is not None else None
+        if self.agent.budget is not None:
+            self._spent = self.spent.plus(spent_by(usage, self.agent.price))
+            self.services.spending.note(self.path, self._spent)
 
     def context_changed(self) -> None:
         """The history was changed behind the model's back: what was known about it is not any more."""

@@ -19,6 +19,7 @@ from actors.session.limits import Limits
 from actors.session.prepared import PreparedLogs
 from actors.session.remembered import Remember, Remembered
 from actors.session.services import Services
+from actors.session.spending import Spending
 from actors.session.stage import open_stage
 from runtime.engine.answering import OnAsk, Report, answer_asks
 from runtime.engine.engine import Engine
@@ -109,6 +110,7 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
             recovery=recovery,
             remembered=Remembered(remember),
             prepared=PreparedLogs(),
+            spending=Spending(),
             run_slots=trio.CapacityLimiter(bounds.running),
             compaction_slots=trio.CapacityLimiter(bounds.compactions),
         )
