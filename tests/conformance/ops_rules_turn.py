@@ -1,10 +1,9 @@
-"""Stream assembly, retry delays, tool batches and the queue."""
+"""Stream assembly, retry delays and the queue."""
 
 from typing import Any
 
 from actors.errors.rules import SettingError, UnknownBlockError
 from actors.rules.assembly import CALL_BLOCK, Assembly
-from actors.rules.batch import PlannedCall, over_cap, plan, terminates
 from actors.rules.queue import Standing, route, take
 from actors.rules.retry import RetryPolicy
 from actors.rules.slots import read_limit
@@ -80,105 +79,6 @@ def retry_backoff(given: dict[str, Any]) -> float:
     return RetryPolicy(base_ms=given["base_ms"]).delay_ms(given["attempt"], given["random"])
 
 
-class Batch:
-    """Runs a planned batch on ticks: at each tick calls finish in their order, then report."""
-
-    def __init__(self, given: dict[str, Any]) -> None:
-        self.given = given
-        self.calls = given["calls"]
-        self.tools = given["tools"]
-        self.results: list[dict[str, Any]] = [{}] * len(self.calls)
-        self.trace: list[str] = []
-        self.executed: list[str] = []
-        self.votes: list[bool] = []
-        self.peak = 0
-        self.aborted = bool(given.get("abort_before"))
-
-    def run(self) -> dict[str, Any]:
-        effects = {name: tool.get("effect") for name, tool in self.tools.items()}
-        calls = [PlannedCall(call["id"], call["name"]) for call in self.calls]
-        cap = self.given.get("max_calls", 32)
-        segments = plan(calls, effects, cap, self.given.get("ledger", ()))
-        for segment in segments:
-            if not segment.runs:
-                self._settle(segment.calls[0], segment.kind, is_error=segment.kind == "over-cap")
-            elif self.aborted:
-                for position in segment.calls:
-                    self._settle(position, "aborted-pair", is_error=True)
-            else:
-                self._run_segment(segment.calls)
-        return {
-            "results": self.results,
-            "terminate": terminates(self.votes, calls=len(calls), cancelled=self.aborted),
-            "dropped": over_cap(segments),
-            "peak_parallel": self.peak,
-            "trace": self.trace,
-            "executed": self.executed,
-        }
-
-    def _run_segment(self, positions: tuple[int, ...]) -> None:
-        started = [position for position in positions if self._start(position)]
-        self.peak = max(self.peak, len(started))
-        for position in started:
-            self._say("run", position)
-            self.executed.append(self._id(position))
-            self.aborted |= self.given.get("abort_when_tool") == self._id(position)
-        by_tick: dict[int, list[int]] = {}
-        for position in started:
-            tool = self._tool(position)
-            soon = tool.get("throws") or (tool.get("hang") and self.aborted)
-            by_tick.setdefault(0 if soon else tool.get("delay") or 0, []).append(position)
-        for _, finished in sorted(by_tick.items()):
-            for position in finished:
-                self._finish(position)
-            for position in finished:
-                self._say("tool_execution_end", position)
-
-    def _start(self, position: int) -> bool:
-        self._say("tool_execution_start", position)
-        name = self.calls[position]["name"]
-        blocked = self.given.get("block", {}).get(name)
-        if name in self.tools and blocked is None:
-            return True
-        self._say("tool_execution_end", position)
-        self.votes.append(blocked == "terminate")
-        self._settle(position, "blocked" if blocked else "unknown-tool", is_error=True)
-        return False
-
-    def _finish(self, position: int) -> None:
-        tool = self._tool(position)
-        for _ in range(tool.get("updates", 0)):
-            self._say("tool_execution_update", position)
-        if not tool.get("throws"):
-            self._say("aborted" if tool.get("hang") else "done", position)
-        self.votes.append(bool(tool.get("terminate")))
-        kind = "tool-raised" if tool.get("throws") else "value"
-        is_error = any(tool.get(word) for word in ("throws", "is_error", "hang"))
-        self._settle(position, kind, is_error=is_error)
-
-    def _settle(self, position: int, kind: str, *, is_error: bool) -> None:
-        call = self.calls[position]
-        self.results[position] = {
-            "id": call["id"],
-            "tool": call["name"],
-            "kind": kind,
-            "is_error": is_error,
-        }
-
-    def _say(self, word: str, position: int) -> None:
-        self.trace.append(f"{word}:{self._id(position)}")
-
-    def _id(self, position: int) -> str:
-        return self.calls[position]["id"]
-
-    def _tool(self, position: int) -> dict[str, Any]:
-        return self.tools[self.calls[position]["name"]]
-
-
-def tool_batch(given: dict[str, Any]) -> dict[str, Any]:
-    return Batch(given).run()
-
-
 class PendingQueue:
     """The two lists in place of the one queue: what waits for the run's end is ``next-turn``."""
 
@@ -245,6 +145,5 @@ def pending_queue(given: dict[str, Any]) -> list[Any]:
 OPS = {
     "assemble_stream": assemble_stream,
     "retry_backoff": retry_backoff,
-    "tool_batch": tool_batch,
     "pending_queue": pending_queue,
 }

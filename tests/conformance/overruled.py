@@ -23,6 +23,7 @@ from tests.conformance.expected_budget import (
 from tests.conformance.expected_json import mended, refusal
 from tests.conformance.overruled_fold import FOLD_OVERRULED
 from tests.conformance.overruled_http import HTTP_OVERRULED
+from tests.conformance.overruled_live import LIVE_OVERRULED
 from tests.conformance.overruled_rules import RULES_OVERRULED
 
 LEGGED_WORDS = {"user/message", "assistant/message", "tool/result", "tool/call"}
@@ -180,5 +181,6 @@ OVERRULED: tuple[Overrule, ...] = (
     Overrule("design 3", {"eventCatalog"}, lambda _: True, _catalog_with_added_words),
     *FOLD_OVERRULED,
     *HTTP_OVERRULED,
+    *LIVE_OVERRULED,
     *RULES_OVERRULED,
 )

@@ -6,14 +6,6 @@ from tests.conformance.answers import Failure, Output, Overrule, Vector
 from tests.conformance.expected_compaction import Scenario, expected_plan
 
 
-def _was_cancelled(vector: Vector) -> bool:
-    return bool(vector.input.get("abort_before") or vector.input.get("abort_when_tool"))
-
-
-def _never_goes_on(vector: Vector) -> Output:
-    return Output({**vector.raw["output"], "terminate": True})
-
-
 def _two_lists(vector: Vector) -> Output | Failure:
     """A full queue refuses; steers are taken together, what waits one by one behind them."""
     capacity = vector.input["options"].get("capacity", 100)
@@ -149,7 +141,6 @@ def _always(vector: Vector) -> bool:
 
 
 RULES_OVERRULED = (
-    Overrule("N-2", {"tool_batch"}, _was_cancelled, _never_goes_on),
     Overrule("K-8", {"pending_queue"}, _always, _two_lists),
     Overrule("N-5", {"ask_race"}, _queued_ask_was_cancelled, _only_the_head_was_shown),
     Overrule("N-6", {"ask_race"}, _was_cancelled_before, _was_never_shown),
