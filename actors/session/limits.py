@@ -17,11 +17,16 @@ class LimitError(UsageError):
         self.name, self.value = name, value
 
     def __str__(self) -> str:
-        return f"Limits({self.name}={self.value!r}) must be above zero"
+        return f"Limits({self.name}={self.value!r}): counts are whole, and above zero like seconds"
 
 
 def _above_zero(_: object, attribute: "attrs.Attribute[Any]", value: Any) -> None:  # noqa: ANN401 - anything may be given
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        raise LimitError(attribute.name, value)
+
+
+def _whole(_: object, attribute: "attrs.Attribute[Any]", value: Any) -> None:  # noqa: ANN401 - anything may be given
+    if isinstance(value, bool) or not isinstance(value, int):
         raise LimitError(attribute.name, value)
 
 
@@ -31,7 +36,7 @@ def _limit(default: float) -> float:
 
 
 def _count(default: int) -> int:
-    made: int = attrs.field(default=default, validator=_above_zero)
+    made: int = attrs.field(default=default, validator=[_whole, _above_zero])
     return made
 
 
@@ -48,7 +53,7 @@ class Limits:
     """Messages that wait in one session's mailbox before senders wait (backpressure)."""
     live_items: int = _count(256)
     """Live items kept for a reader that is slow, before they are merged or dropped."""
-    calls_per_reply: int = attrs.field(default=32, validator=attrs.validators.instance_of(int))
+    calls_per_reply: int = attrs.field(default=32, validator=_whole)
     """Tool calls of one reply that are run; none when it is zero or below (L-30)."""
     waiting_inputs: int = _count(100)
     """Inputs that may wait in one session, both lists together; more are refused (L-50, K-8)."""

@@ -1,13 +1,10 @@
-"""Stream assembly, retry delays and the queue."""
+"""Stream assembly and retry delays."""
 
 from typing import Any
 
-from actors.errors.rules import SettingError, UnknownBlockError
+from actors.errors.rules import UnknownBlockError
 from actors.rules.assembly import CALL_BLOCK, Assembly
-from actors.rules.queue import Standing, route, take
 from actors.rules.retry import RetryPolicy
-from actors.rules.slots import read_limit
-from tests.conformance.answers import Refused, Unsupported
 
 NATIVE_KINDS = {"reasoning": "thinking", "tool-call": CALL_BLOCK}
 
@@ -79,71 +76,7 @@ def retry_backoff(given: dict[str, Any]) -> float:
     return RetryPolicy(base_ms=given["base_ms"]).delay_ms(given["attempt"], given["random"])
 
 
-class PendingQueue:
-    """The two lists in place of the one queue: what waits for the run's end is ``next-turn``."""
-
-    def __init__(self, options: dict[str, Any]) -> None:
-        try:
-            self.capacity = read_limit("capacity", options.get("capacity"), 100)
-        except SettingError as error:
-            raise Refused("RangeError") from error
-        self.items: dict[str, list[tuple[str, str | None]]] = {"next-step": [], "next-turn": []}
-
-    def do(self, verb: str, *args: Any) -> Any:
-        action = getattr(self, f"_{verb}", None)
-        if action is None:
-            raise Unsupported(f"K-8: the lists have one way of taking, no {verb}")
-        return action(*args)
-
-    def _enqueue(self, name: str, options: dict[str, Any] | None = None) -> dict[str, Any]:
-        options = options or {}
-        counts = {key.replace("-", "_"): len(items) for key, items in self.items.items()}
-        standing = Standing(running=True, capacity=self.capacity, **counts)
-        place = route(standing, "followup" if options.get("waits") else "steer").place
-        if place == "refuse":
-            return {"accepted": False, "dropped": name}
-        self.items[place].append((name, options.get("id")))
-        return {"accepted": True, "dropped": None}
-
-    def _size(self) -> int:
-        return sum(map(len, self.items.values()))
-
-    def _snapshot(self) -> list[str]:
-        return [name for items in self.items.values() for name, _ in items]
-
-    def _drain(self) -> list[str]:
-        return self._take(at_start=True)
-
-    def _drain_skip_waiting(self) -> list[str]:
-        return self._take(at_start=False)
-
-    def _take(self, *, at_start: bool) -> list[str]:
-        steps, turns = take(self.items["next-step"], self.items["next-turn"], at_start=at_start)
-        del self.items["next-step"][: len(steps)]
-        del self.items["next-turn"][: len(turns)]
-        return [name for name, _ in (*steps, *turns)]
-
-    def _withdraw(self, wanted: str) -> str | None:
-        for items in self.items.values():
-            for item in items:
-                if item[1] == wanted:
-                    items.remove(item)
-                    return item[0]
-        return None
-
-    def _clear(self) -> list[str]:
-        everything = self._snapshot()
-        self.items = {name: [] for name in self.items}
-        return everything
-
-
-def pending_queue(given: dict[str, Any]) -> list[Any]:
-    queue = PendingQueue(given["options"])
-    return [queue.do(verb, *args) for verb, *args in given["steps"]]
-
-
 OPS = {
     "assemble_stream": assemble_stream,
     "retry_backoff": retry_backoff,
-    "pending_queue": pending_queue,
 }

@@ -26,6 +26,12 @@ def _two_lists(vector: Vector) -> Output | Failure:
             gone = {"drain": steers + turns[:1], "clear": waiting}.get(verb, steers)
             out.append([name for name, _ in gone])
             steers, turns = [], [item for item in turns if item not in gone]
+        elif verb == "take_waiting":
+            gone = waiting if turns else []
+            out.append([name for name, _ in gone])
+            steers, turns = ([], []) if turns else (steers, turns)
+        elif verb == "set_mode":
+            out.append(None)
         elif verb == "withdraw":
             found = next((item for item in waiting if item[1] == args[0]), None)
             out.append(None if found is None else found[0])
