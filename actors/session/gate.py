@@ -4,15 +4,23 @@
 answer never lets it run (P6).
 """
 
+from typing import cast
+
 import attrs
 import trio
 
+from actors.ids import AskId
 from actors.json import JsonObject, JsonValue
 from actors.log.events import Draft
+from actors.log.log import Log
+from actors.log.payload_views import view
+from actors.log.payloads import ApprovalAsked, ApprovalDecided
 from actors.ports.tool import Tool, ToolContext
 from actors.rules.approval import (
+    AnswerWord,
     Outcome,
     Settlement,
+    answered,
     beforehand,
     judge,
     outcome,
@@ -91,6 +99,9 @@ class Gate:
 
     async def _ask(self, execution: Execution, seen: PolicyCall) -> Outcome:
         call = execution.spec
+        said = _answer_on_record(self._session.log, call)
+        if said is not None:
+            return said
         policy = self._session.agent.policy
         target, grants = sticky_target(seen), self._session.services.remembered.grants
         settled = beforehand(policy.asks, grants, target, policy.mode)
@@ -156,6 +167,20 @@ async def _remember(session: SessionState, ask: Ask, settlement: Settlement) -> 
         return False
     await session.services.remembered.add(ask.suggested_entry, ask.target, ask.tier)
     return True
+
+
+def _answer_on_record(log: Log, call: CallSpec) -> Outcome | None:
+    """Return what was answered about this call before a crash came in between: nobody is asked twice (P6)."""
+    asked: set[AskId] = set()
+    for event in log.events(call.seq + 1):
+        if event.type not in {"approval/asked", "approval/decided"}:
+            continue
+        said = view(event.type, event.data())
+        if isinstance(said, ApprovalAsked) and said.tool_call_id == call.id:
+            asked.add(said.approval_id)
+        elif isinstance(said, ApprovalDecided) and said.approval_id in asked:
+            return outcome(answered(cast("AnswerWord", said.decision), said.by))
+    return None
 
 
 async def put_ask(
