@@ -3,6 +3,8 @@
 Source: P3, S-30 of the scenarios.
 """
 
+import attrs
+
 from actors.errors.store import StoreOwnedError
 from runtime.stores.ownership import OwnerLock, Process
 from runtime.stores.transaction import Transaction
@@ -58,28 +60,24 @@ class Ownership:
         return self._lock.is_held(epoch) and not process.is_dead(me)
 
 
+@attrs.define(eq=False)
 class Claim(Write):
     """Become the owner."""
 
-    __slots__ = ("owner", "ownership", "take_over")
-
-    def __init__(self, ownership: Ownership, owner: str, *, take_over: bool) -> None:
-        super().__init__("", 0)
-        self.ownership, self.owner, self.take_over = ownership, owner, take_over
+    ownership: Ownership
+    owner: str
+    take_over: bool
 
     def apply(self, to: Transaction) -> int:
         """See the port."""
         return self.ownership.claim(to, self.owner, take_over=self.take_over)
 
 
+@attrs.define(eq=False)
 class Release(Write):
     """Stop being the owner."""
 
-    __slots__ = ("ownership",)
-
-    def __init__(self, ownership: Ownership, epoch: int) -> None:
-        super().__init__("", epoch)
-        self.ownership = ownership
+    ownership: Ownership
 
     def apply(self, to: Transaction) -> None:
         """See the port."""

@@ -1,6 +1,7 @@
 """Opening the file: directory, modes, schema, pragmas."""
 
 import os
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import apsw
@@ -9,7 +10,7 @@ import attrs
 from actors.errors.store import SchemaUnrecognizedError, StoreUnavailableError
 from runtime.stores.faults import unavailable
 from runtime.stores.ownership import OPENING, OwnerLock
-from runtime.stores.schema import MIGRATIONS, check_ours, migrate
+from runtime.stores.schema import check_ours, migrate
 from runtime.stores.settings import SqliteSettings
 
 _FILE_MODE = 0o600
@@ -57,43 +58,40 @@ def connect(path: Path, lock: OwnerLock, settings: SqliteSettings) -> Connection
         SchemaTooNewError: a newer version wrote it.
         StoreUnavailableError: it cannot be opened or written.
     """
-    if not lock.take(OPENING):
-        return None
-    opened: list[apsw.Connection] = []
     try:
-        opened.append(_writer(path, settings))
-        opened.extend(_reader(path, settings) for _ in range(settings.readers))
-    except apsw.Error as error:
+        if not lock.take(OPENING):
+            return None
+        try:
+            return _open_all(path, lock, settings)
+        finally:
+            lock.drop(OPENING)
+    except (apsw.Error, OSError) as error:
         raise unavailable(str(path), error) from error
-    else:
-        writer, *readers = opened
-        opened = []
-        return Connections(lock, writer, tuple(readers))
-    finally:
-        for connection in opened:
-            connection.close()
-        lock.drop(OPENING)
 
 
-def _writer(path: Path, settings: SqliteSettings) -> apsw.Connection:
-    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
-    try:
-        db.set_busy_timeout(round(settings.busy_timeout_s * 1000))
-        version = check_ours(db, str(path))
-        db.pragma("journal_mode", "wal")
-        db.pragma("synchronous", _SYNCHRONOUS[settings.durability])
-        db.pragma("wal_autocheckpoint", settings.checkpoint_pages)
-        db.pragma("secure_delete", 1)
-        if version < len(MIGRATIONS):
-            migrate(db, version)
-    except BaseException:
-        db.close()
-        raise
-    return db
+def _open_all(path: Path, lock: OwnerLock, settings: SqliteSettings) -> Connections:
+    with ExitStack() as opened:
+        writer = opened.enter_context(closing(_open(path, settings)))
+        _prepare_writer(writer, path, settings)
+        readers = [
+            opened.enter_context(closing(_open(path, settings))) for _ in range(settings.readers)
+        ]
+        for reader in readers:
+            reader.pragma("query_only", 1)
+        opened.pop_all()  # they stay open
+    return Connections(lock, writer, tuple(readers))
 
 
-def _reader(path: Path, settings: SqliteSettings) -> apsw.Connection:
+def _open(path: Path, settings: SqliteSettings) -> apsw.Connection:
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     db.set_busy_timeout(round(settings.busy_timeout_s * 1000))
-    db.pragma("query_only", 1)
     return db
+
+
+def _prepare_writer(db: apsw.Connection, path: Path, settings: SqliteSettings) -> None:
+    version = check_ours(db, str(path))
+    db.pragma("journal_mode", "wal")
+    db.pragma("synchronous", _SYNCHRONOUS[settings.durability])
+    db.pragma("wal_autocheckpoint", settings.checkpoint_pages)
+    db.pragma("secure_delete", 1)
+    migrate(db, version)

@@ -10,6 +10,8 @@ Source: design 7.
 
 from typing import cast
 
+import attrs
+
 from runtime.stores.transaction import Transaction
 from runtime.stores.writes import Write
 
@@ -29,10 +31,9 @@ _REMOVE = "DELETE FROM sessions WHERE key = ?"
 _DONE = "DELETE FROM trash WHERE session = ?"
 
 
+@attrs.define(eq=False)
 class Delete(Write):
     """Remove a session for ever; the result says whether a :class:`Sweep` must follow."""
-
-    __slots__ = ()
 
     def apply(self, to: Transaction) -> bool:
         """See the port."""
@@ -45,10 +46,9 @@ class Delete(Write):
         return _sweep(to)
 
 
+@attrs.define(eq=False)
 class Sweep(Write):
     """Remove a piece of what was deleted; the result says whether there is more."""
-
-    __slots__ = ()
 
     def apply(self, to: Transaction) -> bool:
         """Do one piece."""

@@ -11,38 +11,41 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
-import outcome
+import attrs
 import trio
 
 from actors.errors import GreenroomError
 
 
+@attrs.define(eq=False)
 class Job:
     """Something a caller waits for. Whoever serves it calls :meth:`answer` or :meth:`refuse` once."""
 
-    __slots__ = ("result", "taken", "task", "weight", "withdrawn")
+    task: trio.lowlevel.Task | None = attrs.field(default=None, init=False)
+    is_taken: bool = attrs.field(default=False, init=False)
+    is_withdrawn: bool = attrs.field(default=False, init=False)
+    is_answered: bool = attrs.field(default=False, init=False)
+    value: object = attrs.field(default=None, init=False)
+    error: GreenroomError | None = attrs.field(default=None, init=False)
 
-    def __init__(self, weight: int = 1) -> None:
-        self.weight = weight
+    @property
+    def weight(self) -> int:
         """How much of a group it fills."""
-        self.task: trio.lowlevel.Task | None = None
-        self.taken = False
-        self.withdrawn = False
-        self.result: outcome.Value[object] | outcome.Error | None = None
+        return 1
 
     def answer(self, value: object = None) -> None:
         """Let the caller return ``value``."""
-        self.result = outcome.Value(value)
+        self.value, self.error, self.is_answered = value, None, True
 
     def refuse(self, error: GreenroomError) -> None:
         """Let the caller raise ``error``, which must be an instance of its own."""
-        self.result = outcome.Error(error)
+        self.error, self.is_answered = error, True
 
     def withdraw(self, _raise_cancel: object) -> trio.lowlevel.Abort:
         """Give up waiting, unless a worker has begun."""
-        if self.taken:
+        if self.is_taken:
             return trio.lowlevel.Abort.FAILED
-        self.withdrawn = True
+        self.is_withdrawn = True
         return trio.lowlevel.Abort.SUCCEEDED
 
 
@@ -75,7 +78,10 @@ class Handover(Generic[JobT]):
         job.task = trio.lowlevel.current_task()
         self._waiting.append(job)
         self._wake_worker()
-        return await trio.lowlevel.wait_task_rescheduled(job.withdraw)
+        await trio.lowlevel.wait_task_rescheduled(job.withdraw)
+        if job.error is not None:
+            raise job.error
+        return job.value
 
     async def take(self, weight: int, delay_s: float = 0.0) -> list[JobT]:
         """Wait for jobs and return those that wait, oldest first, up to ``weight`` (at least one).
@@ -114,16 +120,17 @@ class Handover(Generic[JobT]):
             self._settle(jobs[0])
 
     def _settle(self, job: JobT) -> None:
-        result = job.result or outcome.Error(self._refusal())
+        if not job.is_answered:
+            job.refuse(self._refusal())
         if job.task is not None:
-            trio.lowlevel.reschedule(job.task, result)
+            trio.lowlevel.reschedule(job.task)
 
     def _next(self, weight: int) -> list[JobT]:
         jobs: list[JobT] = []
         while self._waiting and weight > 0:
             job = self._waiting.popleft()
-            if not job.withdrawn:
-                job.taken = True
+            if not job.is_withdrawn:
+                job.is_taken = True
                 weight -= job.weight
                 jobs.append(job)
         return jobs

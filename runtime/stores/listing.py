@@ -3,6 +3,7 @@
 from typing import Any
 
 import apsw
+import attrs
 
 from actors.ports.store import Lineage, SessionRecord, SessionRow, Unsettled
 from runtime.stores.reading import Read, one
@@ -25,24 +26,21 @@ _UNSETTLED = """
 """
 
 
+@attrs.define(eq=False)
 class ReadRow(Read):
     """Fetch one session's row; a damaged one without what its events say."""
-
-    __slots__ = ()
 
     def run(self, db: apsw.Connection) -> SessionRow:
         """See the port."""
         return _row(db, self.session_id)
 
 
+@attrs.define(eq=False)
 class ReadRows(Read):
-    """Fetch a page of sessions; where a damage is met, one by one."""
+    """Fetch the page of sessions behind ``session_id``; where a damage is met, one by one."""
 
-    __slots__ = ("limit", "parent")
-
-    def __init__(self, after: str, limit: int, parent: str | None) -> None:
-        super().__init__(after)
-        self.limit, self.parent = max(limit, 0), parent
+    limit: int
+    parent: str | None
 
     def run(self, db: apsw.Connection) -> list[SessionRow]:
         """See the port."""
@@ -58,14 +56,12 @@ class ReadRows(Read):
         return db.execute(select + _CHILDREN, bounds).fetchall()
 
 
+@attrs.define(eq=False)
 class ReadUnsettled(Read):
-    """Fetch a page of open turns and asks."""
+    """Fetch the page of open turns and asks behind (``session_id``, ``seq``)."""
 
-    __slots__ = ("limit", "seq")
-
-    def __init__(self, after: tuple[str, int], limit: int) -> None:
-        super().__init__(after[0])
-        self.seq, self.limit = after[1], max(limit, 0)
+    seq: int
+    limit: int
 
     def run(self, db: apsw.Connection) -> list[Unsettled]:
         """See the port."""

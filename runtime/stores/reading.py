@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, cast
 
 import apsw
+import attrs
 
 from actors.errors.store import SessionNotFoundError, StoreCorruptError
 from actors.log.events import Event
@@ -39,36 +40,33 @@ class Chunk(NamedTuple):
     stop: int
 
 
+@attrs.define(eq=False)
 class Read(Job, ABC):
     """A job for a reader. ``session_id`` is the session that a damage is reported for."""
 
-    __slots__ = ("session_id",)
-
-    def __init__(self, session_id: str) -> None:
-        super().__init__()
-        self.session_id = session_id
+    session_id: str
 
     @abstractmethod
     def run(self, db: apsw.Connection) -> object:
         """Do it and return what the caller gets."""
 
 
+@attrs.define(eq=False)
 class ReadEvents(Read):
     """Fetch at most ``limit`` events of [start, stop)."""
 
-    __slots__ = ("limit", "start", "stop")
-
-    def __init__(self, session_id: str, start: int, stop: int | None, limit: int) -> None:
-        super().__init__(session_id)
-        self.start, self.stop, self.limit = max(start, 0), stop, limit
+    start: int
+    stop: int | None
+    limit: int
 
     def run(self, db: apsw.Connection) -> Chunk:
         """See the port."""
         key, source, cut, length = one(db, _STAND, self.session_id)
+        start = max(self.start, 0)
         stop = length if self.stop is None else min(self.stop, length)
-        resume = min(stop, self.start + self.limit)
+        resume = min(stop, start + self.limit)
         events: list[Event] = []
-        for segment in self._segments(db, Segment(key, self.start, resume), source, cut):
+        for segment in self._segments(db, Segment(key, start, resume), source, cut):
             events += self.fetch(db, segment)
         return Chunk(events, resume, stop)
 
@@ -103,10 +101,9 @@ class ReadEvents(Read):
         raise StoreCorruptError(self.session_id, f"nothing holds event {seq}")
 
 
+@attrs.define(eq=False)
 class SalvageEvents(ReadEvents):
     """Fetch those events of [start, stop) that can be read, each on its own."""
-
-    __slots__ = ()
 
     def fetch(self, db: apsw.Connection, segment: Segment) -> Iterable[Event]:
         """Return the events of a segment that are as they were stored."""

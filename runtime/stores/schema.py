@@ -82,10 +82,10 @@ def check_ours(db: apsw.Connection, name: str, known: int = len(MIGRATIONS)) -> 
     """
     try:
         application = db.execute("PRAGMA application_id").get
-        version = db.execute("PRAGMA user_version").get
-        tables = db.execute("SELECT count(*) FROM sqlite_schema").get
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise SchemaUnrecognizedError(name) from error
+    version = db.execute("PRAGMA user_version").get
+    tables = db.execute("SELECT count(*) FROM sqlite_schema").get
     if application != APPLICATION_ID and (application or version or tables):
         raise SchemaUnrecognizedError(name)
     if version > known:

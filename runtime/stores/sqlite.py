@@ -74,26 +74,26 @@ class SqliteStore(EventStore):
 
     async def claim(self, owner: str, *, take_over: bool = False) -> int:
         """See the port."""
-        claim = Claim(self._ownership, owner, take_over=take_over)
+        claim = Claim("", 0, self._ownership, owner, take_over)
         epoch = cast("int", await self._writes.do(claim))
         await self._sweep(epoch)
         return epoch
 
     async def release(self, epoch: int) -> None:
         """See the port."""
-        await self._writes.do(Release(self._ownership, epoch))
+        await self._writes.do(Release("", epoch, self._ownership))
 
     async def create(
         self, record: SessionRecord, events: Sequence[Event] = (), *, epoch: int
     ) -> None:
         """See the port."""
-        await self._writes.do(Create(record, events, epoch))
+        await self._writes.do(Create(record.id, epoch, record, events))
 
     async def append(
         self, session_id: SessionId, events: Sequence[Event], *, expected_seq: int, epoch: int
     ) -> None:
         """See the port."""
-        await self._writes.do(Append(session_id, events, expected_seq, epoch))
+        await self._writes.do(Append(session_id, epoch, events, expected_seq))
 
     async def read(
         self, session_id: SessionId, start: int = 0, stop: int | None = None
@@ -113,18 +113,20 @@ class SqliteStore(EventStore):
         self, *, after: SessionId | None = None, limit: int = 100, parent: SessionId | None = None
     ) -> Sequence[SessionRow]:
         """See the port."""
-        return cast("list[SessionRow]", await self._reads.do(ReadRows(after or "", limit, parent)))
+        return cast(
+            "list[SessionRow]", await self._reads.do(ReadRows(after or "", max(limit, 0), parent))
+        )
 
     async def unsettled(
         self, *, after: tuple[SessionId, int] | None = None, limit: int = 100
     ) -> Sequence[Unsettled]:
         """See the port."""
-        read = ReadUnsettled(after or ("", -1), limit)
+        read = ReadUnsettled(*(after or ("", -1)), max(limit, 0))
         return cast("list[Unsettled]", await self._reads.do(read))
 
     async def rename(self, session_id: SessionId, title: str | None, *, epoch: int) -> None:
         """See the port."""
-        await self._writes.do(Rename(session_id, title, epoch))
+        await self._writes.do(Rename(session_id, epoch, title))
 
     async def delete(self, session_id: SessionId, *, epoch: int) -> None:
         """See the port."""
@@ -188,7 +190,10 @@ async def open_sqlite(
     services = trio.open_nursery()
     nursery = await services.__aenter__()
     try:
-        await nursery.start(store.serve)
+        with trio.CancelScope(
+            shield=True
+        ):  # a start that is cancelled half-way would wait for ever
+            await nursery.start(store.serve)
         yield store
     finally:
         # The nursery is left without the body's error, which it would wrap in a group.

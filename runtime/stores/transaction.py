@@ -73,7 +73,7 @@ class Transaction:
         self._cursors = cursors
         self._rows: list[StoredRow] = []
         self._work: dict[str, OpenWork] = {}
-        """What was open in the moved sessions when the transaction began."""
+        """What was open before, in the sessions where that changed."""
         self.epoch = 0
 
     def begin(self) -> None:
@@ -118,7 +118,8 @@ class Transaction:
     def add(self, session_id: str, cursor: Cursor, rows: list[StoredRow], work: OpenWork) -> None:
         """Stage ``rows`` behind ``cursor``, and what is open after them."""
         self._rows += rows
-        self._work.setdefault(session_id, cursor.work)
+        if work is not cursor.work:
+            self._work.setdefault(session_id, cursor.work)
         self.moved[session_id] = Cursor(cursor.key, cursor.length + len(rows), work)
 
     def remove(self, session_id: str) -> None:
@@ -131,11 +132,9 @@ class Transaction:
         if self._rows:
             self.db.executemany(_INSERT, self._rows)
             self._rows = []
-        for session_id, before in self._work.items():
-            cursor = self.moved[session_id]
-            if cursor is not None and cursor.work != before:
-                self._move_work(session_id, before, cursor.work)
-        self._work = {}
+        if self._work:
+            self._move_work()
+            self._work = {}
 
     def commit(self) -> None:
         """Make everything durable, then let the staged cursors and the ownership follow."""
@@ -160,9 +159,14 @@ class Transaction:
         key, length = row
         return Cursor(key, length, tuple(Open(*item) for item in opened))
 
-    def _move_work(self, session_id: str, before: OpenWork, after: OpenWork) -> None:
+    def _move_work(self) -> None:
         """Bring the index up to date; what was opened and closed in one group never enters it."""
-        self.db.executemany(
-            _CLOSE, [(session_id, item.seq) for item in before if item not in after]
-        )
-        self.db.executemany(_OPEN, [(session_id, *item) for item in after if item not in before])
+        closed: list[tuple[str, int]] = []
+        opened: list[tuple[str, int, str, str]] = []
+        for session_id, before in self._work.items():
+            cursor = self.moved[session_id]
+            after = () if cursor is None else cursor.work
+            closed += [(session_id, item.seq) for item in before if item not in after]
+            opened += [(session_id, *item) for item in after if item not in before]
+        self.db.executemany(_CLOSE, closed)
+        self.db.executemany(_OPEN, opened)

@@ -6,6 +6,8 @@ Each is applied inside a transaction, in a worker thread, and returns what its c
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+import attrs
+
 from actors.errors.store import ConflictError, ForkCutError, SessionExistsError
 from actors.log.events import Event
 from actors.ports.store import Lineage, SessionRecord
@@ -21,14 +23,12 @@ _CREATE = """
 _RENAME = "UPDATE sessions SET title = ? WHERE key = ?"
 
 
+@attrs.define(eq=False)
 class Write(Job, ABC):
     """A job for the committer. ``session_id`` is the session that a damage is reported for."""
 
-    __slots__ = ("epoch", "session_id")
-
-    def __init__(self, session_id: str, epoch: int, weight: int = 1) -> None:
-        super().__init__(weight)
-        self.session_id, self.epoch = session_id, epoch
+    session_id: str
+    epoch: int
 
     @abstractmethod
     def apply(self, to: Transaction) -> object:
@@ -39,16 +39,17 @@ class Write(Job, ABC):
         """
 
 
+@attrs.define(eq=False)
 class Append(Write):
     """Append a batch to a session that stands at ``expected_seq``."""
 
-    __slots__ = ("events", "expected_seq")
+    events: Sequence[Event]
+    expected_seq: int
 
-    def __init__(
-        self, session_id: str, events: Sequence[Event], expected_seq: int, epoch: int
-    ) -> None:
-        super().__init__(session_id, epoch, len(events))
-        self.events, self.expected_seq = events, expected_seq
+    @property
+    def weight(self) -> int:
+        """The number of events."""
+        return len(self.events)
 
     def apply(self, to: Transaction) -> None:
         """See the port."""
@@ -60,14 +61,17 @@ class Append(Write):
         to.add(self.session_id, cursor, rows, follow(cursor.work, self.events))
 
 
+@attrs.define(eq=False)
 class Create(Write):
     """Store a new session with its first own events."""
 
-    __slots__ = ("events", "record")
+    record: SessionRecord
+    events: Sequence[Event]
 
-    def __init__(self, record: SessionRecord, events: Sequence[Event], epoch: int) -> None:
-        super().__init__(record.id, epoch, 1 + len(events))
-        self.record, self.events = record, events
+    @property
+    def weight(self) -> int:
+        """The row and the number of events."""
+        return 1 + len(self.events)
 
     def apply(self, to: Transaction) -> None:
         """See the port."""
@@ -84,14 +88,11 @@ class Create(Write):
         to.add(record.id, Cursor(key, cut), rows, follow((), self.events))
 
 
+@attrs.define(eq=False)
 class Rename(Write):
     """Set or clear a title."""
 
-    __slots__ = ("title",)
-
-    def __init__(self, session_id: str, title: str | None, epoch: int) -> None:
-        super().__init__(session_id, epoch)
-        self.title = title
+    title: str | None
 
     def apply(self, to: Transaction) -> None:
         """See the port."""

@@ -1,5 +1,6 @@
 """The meeting place of callers and workers."""
 
+import attrs
 import pytest
 import trio
 import trio.testing
@@ -13,10 +14,14 @@ def handover() -> Handover[Job]:
     return Handover(lambda: StoreUnavailableError("x", "closed"))
 
 
+@attrs.define(eq=False)
 class Numbered(Job):
-    def __init__(self, number: int, weight: int = 1) -> None:
-        super().__init__(weight)
-        self.number = number
+    number: int
+    heaviness: int = 1
+
+    @property
+    def weight(self) -> int:
+        return self.heaviness
 
 
 async def test_what_waits_is_taken_together_in_order(handover):

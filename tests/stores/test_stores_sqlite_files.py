@@ -7,13 +7,17 @@ import sys
 
 import apsw
 import pytest
+import trio
 
+import runtime.stores.sqlite
 from actors.errors.store import (
     SchemaTooNewError,
     SchemaUnrecognizedError,
     StoreUnavailableError,
 )
+from runtime.stores.connecting import prepare
 from runtime.stores.open import open_store
+from runtime.stores.ownership import OPENING
 from runtime.stores.schema import FIRST, MIGRATIONS, Migration, check_ours, migrate
 from runtime.stores.settings import SqliteSettings
 from runtime.stores.sqlite import open_sqlite
@@ -87,6 +91,53 @@ async def test_a_newer_schema_is_refused_and_left_alone(tmp_path):
         await open_and_close(path)
     assert (caught.value.found, caught.value.known) == (len(MIGRATIONS) + 1, len(MIGRATIONS))
     assert path.read_bytes() == before
+
+
+async def test_a_store_whose_schema_is_damaged_says_so(tmp_path):
+    path = tmp_path / "store.db"
+    await open_and_close(path)
+    with path.open("r+b") as file:
+        file.seek(100)
+        file.write(b"\xa5" * 300)
+    with pytest.raises(StoreUnavailableError, match="malformed"):
+        await open_and_close(path)
+
+
+async def test_an_opening_that_waits_in_vain_gives_up(tmp_path):
+    path = tmp_path / "store.db"
+    lock = prepare(path)
+    assert lock.take(OPENING)
+    with pytest.raises(StoreUnavailableError, match="opening"):
+        async with open_sqlite(path, SqliteSettings(busy_timeout_s=0.1)):
+            pass
+    lock.close()
+    await open_and_close(path)
+
+
+async def test_an_opening_that_is_cancelled_at_any_moment_leaves_the_store_free(
+    tmp_path, monkeypatch
+):
+    """Also between the connecting and the start of the workers, where a start could hang."""
+    path = tmp_path / "store.db"
+    real = runtime.stores.sqlite.connect
+    with trio.fail_after(20):
+        for moment in ("before", "after"):
+            scope = trio.CancelScope()
+
+            def cancelling(*arguments, scope=scope, moment=moment):
+                if moment == "before":
+                    trio.from_thread.run_sync(scope.cancel)
+                opened = real(*arguments)
+                trio.from_thread.run_sync(scope.cancel)
+                return opened
+
+            monkeypatch.setattr(runtime.stores.sqlite, "connect", cancelling)
+            with scope:
+                async with open_sqlite(path):
+                    await trio.sleep(5)
+            assert scope.cancelled_caught
+            monkeypatch.setattr(runtime.stores.sqlite, "connect", real)
+            await open_and_close(path)
 
 
 async def test_a_directory_is_refused(tmp_path):
