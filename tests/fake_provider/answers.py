@@ -5,9 +5,10 @@ from typing import Literal, TypeAlias
 
 import attrs
 import orjson
+import trio
 
-Beat: TypeAlias = bytes | float
-"""A chunk to send, or seconds to wait."""
+Beat: TypeAlias = bytes | float | trio.Event
+"""A chunk to send, seconds to wait, or something to wait for."""
 
 
 @attrs.frozen(kw_only=True)

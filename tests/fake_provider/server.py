@@ -124,6 +124,8 @@ class _Connection:
             for beat in answer.beats:
                 if isinstance(beat, float):
                     await trio.sleep(beat)
+                elif isinstance(beat, trio.Event):
+                    await beat.wait()
                 else:
                     await self._emit(h11.Data(data=beat))
             if answer.end == "hang":
