@@ -59,13 +59,13 @@ class DemoModelError(ModelError):
 
 
 class CatalogueError(UsageError):
-    """A catalogue of models cannot be read."""
+    """A catalogue of models, or one entry of it, cannot be read."""
 
     code = "MODEL_CATALOGUE_INVALID"
 
-    def __init__(self, file: str, why: str) -> None:
-        super().__init__(file, why)
-        self.file, self.why = file, why
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__(where, why)
+        self.where, self.why = where, why
 
     def __str__(self) -> str:
-        return f"{self.file} is no catalogue of models: {self.why}"
+        return f"catalogue of models, {self.where}: {self.why}"

@@ -8,7 +8,6 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Final
 
 import attrs
@@ -92,16 +91,12 @@ def _merged(old: dict[str, object], new: dict[str, object]) -> dict[str, object]
 @cache
 def known_models() -> Catalogue:
     """Return the catalogue of this process; it reads two small files once."""
-    own = catalogue_file()
     texts = [(FILE, files("runtime.models").joinpath(FILE).read_text())]
+    own, problems = catalogue_file(), tuple[str, ...]()
     if own.is_file():
-        texts.append((str(own), _text(own)))
-    return catalogue_of(*texts)
-
-
-def _text(path: Path) -> str:
-    """Return the text of the user's file; what cannot be read is refused as what it is: no catalogue."""
-    try:
-        return path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        return f"# {error}\nunreadable"
+        try:
+            texts.append((str(own), own.read_text()))
+        except (OSError, UnicodeDecodeError) as error:
+            problems = (str(CatalogueError(str(own), str(error))),)
+    known = catalogue_of(*texts)
+    return attrs.evolve(known, problems=(*known.problems, *problems))
