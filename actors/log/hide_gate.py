@@ -79,8 +79,8 @@ def _check_replacements(state: State, op: Hide) -> None:
     cut = before is not None and before.last_key >= op.start_seq
     cut = cut or state.surface.top_seq(op.start_seq, op.end_seq) > op.end_seq
     cut = cut or any(
-        key < op.start_seq and state.find(seq) is not None
-        for seq, key in state.moves.between(op.start_seq, op.end_seq)
+        key < op.start_seq
+        for _, key in state.moves.standing(op.start_seq, op.end_seq, state.stands)
     )
     if cut:
         raise SurfaceOpError("cuts-replacement", "a part of what a replacement stands for")

@@ -145,15 +145,21 @@ def _result(
 
 def arguments_of(call: Call, events: StoredEvents) -> JsonValue:
     """Return the arguments of a call, as the model wrote them."""
+    if call.inline and not call.recorded:
+        return _inline_arguments(call.seq, events).get(call.tool_call_id)
     data = events.at(call.seq).data()
-    if not isinstance(data, dict):
-        return None
-    if not call.inline:
-        return data.get("arguments")
-    for block in inline_calls(data):
-        if block.get("id") == call.tool_call_id:
-            return block.get("arguments")
-    return data.get("arguments")
+    return data.get("arguments") if isinstance(data, dict) else None
+
+
+def _inline_arguments(seq: int, events: StoredEvents) -> dict[str, JsonValue]:
+    """Return the arguments in the content of a reply; it is not parsed anew for each of its calls."""
+    last, arguments = events.inline
+    if last != seq:
+        data = events.at(seq).data()
+        blocks = inline_calls(data) if isinstance(data, dict) else ()
+        arguments = {str(block["id"]): block.get("arguments") for block in reversed(blocks)}
+        events.inline = seq, arguments
+    return arguments
 
 
 def inline_calls(data: JsonObject) -> Sequence[JsonObject]:

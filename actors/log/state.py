@@ -97,6 +97,10 @@ class State:
         node = self.surface.find(self.moves.key_of(seq))
         return node if node is not None and node.seq == seq else None
 
+    def stands(self, seq: int) -> bool:
+        """Return whether the event ``seq`` is a node."""
+        return self.find(seq) is not None
+
     def fork(self) -> "State":
         """Return a copy that goes its own way, at the cost of the tails."""
         cut = self.events.next_seq

@@ -8,6 +8,7 @@ Source: K-40, design 3.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from actors.json import JsonValue
 from actors.log.events import Event
 
 PIECE: Final = 256
@@ -16,7 +17,7 @@ PIECE: Final = 256
 class StoredEvents:
     """Append-only events with seqs from ``base`` on, without a hole."""
 
-    __slots__ = ("_sealed", "_tail", "base", "next_seq")
+    __slots__ = ("_sealed", "_tail", "base", "inline", "next_seq")
 
     def __init__(self, base: int = 0, sealed: Sequence[tuple[Event, ...]] = ()) -> None:
         self.base = base
@@ -24,6 +25,8 @@ class StoredEvents:
         self._tail: list[Event] = []
         self.next_seq = base + PIECE * len(sealed)
         """The seq that the next event gets."""
+        self.inline: tuple[int, dict[str, JsonValue]] = (-1, {})
+        """The arguments in the content of the reply whose calls were asked for last."""
 
     def __len__(self) -> int:
         return self.next_seq - self.base

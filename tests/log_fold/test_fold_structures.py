@@ -121,8 +121,12 @@ def test_names_remember_their_first_use_and_a_child_sees_only_what_was_before_it
 
 
 @MANY
-@given(st.lists(st.lists(small, max_size=4), max_size=12), small, small)
-def test_moves_remember_keys_and_a_child_sees_only_what_was_before_it(lives, one, two):
+@given(
+    st.lists(st.lists(small, max_size=4), max_size=12),
+    st.lists(st.tuples(small, small, st.sets(st.integers(31, 80))), min_size=1, max_size=3),
+    st.sets(st.integers(31, 80)),
+)
+def test_moves_remember_keys_and_a_child_sees_only_what_was_before_it(lives, asked, left):
     tested, model, seq, parents = Moves(), {}, 31, []
     for life in lives:
         for key in life:
@@ -131,13 +135,18 @@ def test_moves_remember_keys_and_a_child_sees_only_what_was_before_it(lives, one
             seq += 1
         parents.append(tested)
         tested = tested.fork(seq)
-    for parent in parents:
+    for parent in parents:  # what leaves their surface stands on the child's, and they go on
+        list(parent.standing(0, seq, lambda s: s not in left))
         parent.add(seq, 7)
         parent.add(seq + 1, 8)
-    start, end = sorted((one + 20, two + 40))
-    found = [(s, k) for s, k in model.items() if start <= s <= end]
-    assert list(tested.between(start, end)) == found
-    assert [tested.key_of(s) for s in range(80)] == [model.get(s, s) for s in range(80)]
+    gone = set()
+    for one, two, more in asked:
+        gone.update(more)
+        start, end = sorted((one + 20, two + 40))
+        found = [(s, k) for s, k in model.items() if start <= s <= end and s not in gone]
+        assert list(tested.standing(start, end, lambda s: s not in gone)) == found
+    standing = [s for s in range(80) if s not in gone]
+    assert [tested.key_of(s) for s in standing] == [model.get(s, s) for s in standing]
 
 
 @MANY
