@@ -39,7 +39,9 @@ async def check(world: World, scenario: Scenario) -> None:
         _nothing_to_repair(world)
     async with bounded_by(HOUR_S):
         await _second_life(world, lengths)
+    p1_what_the_model_saw_is_logged(world)
     p3_one_writer(world)
+    p7_nothing_is_left(world, tasks_before)
     p5_settled_exactly_once(world)
     p6_no_answer_is_no(world)
     p8_neighbours_are_unharmed(world, said)
@@ -53,7 +55,8 @@ async def _first_life(world: World, scenario: Scenario, said: list[str]) -> None
                 nursery.start_soon(_neighbour, world, said)
                 await scenario(world)
             if not world.leaves_at_once:
-                await engine.interrupt().settled()
+                told = await world.attempt(engine.interrupt().settled)
+                assert told is None or world.faulty, told
                 await _quiet(world)
             p2_state_is_a_fold(world)
             p9_everything_is_bounded(world)
@@ -64,15 +67,17 @@ async def _first_life(world: World, scenario: Scenario, said: list[str]) -> None
 
 
 async def _second_life(world: World, lengths: Mapping[str, int]) -> None:
-    """Every log is closed, after a clean end without a repair."""
+    """Every log is closed, after a clean end without a repair; what was cut off is picked up if so asked."""
     world.store.faults.clear()
-    async with world.open() as engine:
+    async with world.open() as engine, trio.open_nursery() as watchers:
+        watchers.start_soon(world.answer_all)
         for session_id, length in lengths.items():
             events = (await engine.session(session_id).inspect()).events
             if not world.faulty:
                 assert events == length, f"P5: {session_id} was repaired after a clean end"
-        p2_state_is_a_fold(world)
         await _quiet(world)
+        p2_state_is_a_fold(world)
+        watchers.cancel_scope.cancel()
 
 
 async def _neighbour(world: World, said: list[str]) -> None:

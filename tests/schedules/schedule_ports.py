@@ -52,8 +52,9 @@ class Fault:
     calls: int = attrs.field(default=0, init=False)
 
     def strike(self, method: str, session_id: str) -> None:
-        """Count a call; raise when it is one of those."""
-        if method != self.method or self.session_id not in {None, session_id}:
+        """Count a call; raise when it is one of those. The neighbour's ports never fail (P8)."""
+        mine = session_id != "neighbour" and self.session_id in {None, session_id}
+        if method != self.method or not mine:
             return
         self.calls += 1
         if self.at <= self.calls < self.at + self.times:

@@ -20,6 +20,12 @@ from schedule_races import (
     two_answers,
     withdraw_against_consumption,
 )
+from schedule_trees import (
+    delete_against_everything,
+    few_run_slots,
+    resume_after_a_crash,
+    tree_against_interrupts_and_ends,
+)
 from schedule_world import World
 
 
@@ -35,6 +41,23 @@ def crowded(world: World) -> None:
 def crashing(world: World) -> None:
     """Crashes are expected."""
     world.faulty = True
+
+
+def narrow(world: World) -> None:
+    """So few turns may run at once that they must wait for each other."""
+    world.limits = {"running": world.chance.randint(1, 2)}
+
+
+def resuming(world: World) -> None:
+    """A crash comes, and the next life picks up what it cut off."""
+    world.faulty = world.leaves_at_once = True
+    world.recovery = "resume"
+    world.slowest_exit_s = 3.0
+
+
+def deleting(world: World) -> None:
+    """Sessions disappear, and what was stored of them."""
+    world.deletes = True
 
 
 def leaving(world: World) -> None:
@@ -69,5 +92,9 @@ PROGRAMS: Final = {
         (close_and_reopen_against_prompt, plain),
         (shutdown_at_any_moment, leaving),
         (callers_of_run_are_cancelled, plain),
+        (tree_against_interrupts_and_ends, plain),
+        (few_run_slots, narrow),
+        (delete_against_everything, deleting),
+        (resume_after_a_crash, resuming),
     )
 }

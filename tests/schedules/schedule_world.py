@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 import trio
@@ -67,6 +67,10 @@ class World:
     """Whether the program makes a port fail, so that crashes are expected."""
     slowest_exit_s: float = 1.0
     """How long the engine may take to close, by the loop's clock."""
+    recovery: Literal["close", "resume"] = "close"
+    """What the second life does about open turns."""
+    deletes: bool = False
+    """Whether a session and its log may disappear."""
     leaves_at_once: bool = False
     """Whether the engine closes while turns run."""
     readers: trio.Nursery = attrs.field(init=False)
@@ -139,7 +143,7 @@ class World:
             await trio.sleep(self.chance.random() * longest_s)
 
     @asynccontextmanager
-    async def open(self, *, resume: bool = False, **more: Any) -> AsyncIterator[Engine]:
+    async def open(self) -> AsyncIterator[Engine]:
         """Open an engine on the store; ids never come again in a later life."""
         self.lives += 1
         agent = Agent(
@@ -157,7 +161,7 @@ class World:
             clock=SteppingClock(),
             ids=CountingIds(self.seed, first=1 + 100_000 * (self.lives - 1)),
             report=lambda where, error: self.reports.append((where, error)),
-            **more,
+            recovery=self.recovery,
         ) as engine:
             self.engine = engine
             yield engine
@@ -204,7 +208,9 @@ class World:
             self.applied.append((ask_id, word, got.settlement))
         else:
             self.superseded.append((ask_id, got.settlement))
-        if not any(self._decided(session_id, ask_id) for session_id in self.store.sessions()):
+        if not self.deletes and not any(
+            self._decided(session_id, ask_id) for session_id in self.store.sessions()
+        ):
             self.problems.append(f"P4: the answer to {ask_id} was told before it was durable")
         return got
 
@@ -247,7 +253,8 @@ class World:
     async def _read(self, feed: Feed, watched: Watched, slow_s: float) -> None:
         async for item in feed:
             if isinstance(item, Event):
-                if item.seq >= self.store.length(watched.session_id):
+                stored = self.store.length(watched.session_id)
+                if item.seq >= stored and not self.deletes:
                     self.problems.append(f"P4: {watched} saw {item.seq} before the store")
                 watched.seqs.append(item.seq)
             await trio.sleep(slow_s)

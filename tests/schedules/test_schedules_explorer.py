@@ -7,7 +7,7 @@ import pytest
 from schedule_programs import PROGRAMS
 from schedule_runner import run_schedule, told
 
-SCHEDULES = 2040
+SCHEDULES = 2080
 EACH = SCHEDULES // len(PROGRAMS)
 
 
