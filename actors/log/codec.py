@@ -59,7 +59,7 @@ def faults(value: object, path: str = "data") -> Iterator[EventDataError]:
 
     A container that is at fault (a cycle, a wrong type, too deep) is not entered.
     """
-    yield from _Walk().visit(value, path)
+    yield from _Walk(path).visit(value)
 
 
 def _first_fault(value: object) -> EventDataError:
@@ -67,38 +67,43 @@ def _first_fault(value: object) -> EventDataError:
 
 
 class _Walk:
-    """One depth-first look at a value, without recursion."""
+    """One depth-first look at a value, without recursion; a path is put together only for a fault."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: str) -> None:
         self._open: list[tuple[int, str, Iterator[tuple[str, object]]]] = []
+        """The containers that are looked into: identity, step to it, and what is left of it."""
         self._above: set[int] = set()
+        self._path = path
 
-    def visit(self, value: object, path: str) -> Iterator[EventDataError]:
-        yield from self._look(value, path)
+    def visit(self, value: object) -> Iterator[EventDataError]:
+        yield from self._look(value, self._path)
         while self._open:
-            identity, above, children = self._open[-1]
+            identity, _, children = self._open[-1]
             step, child = next(children, (None, None))
             if step is None:
                 self._above.discard(identity)
                 self._open.pop()
             elif step == _BAD_KEY:
-                yield EventDataError(above, f"a key must be text, not {type(child).__name__}")
+                yield self._fault("", f"a key must be text, not {type(child).__name__}")
             else:
-                yield from self._look(child, above + step)
+                yield from self._look(child, step)
 
-    def _look(self, value: object, path: str) -> Iterator[EventDataError]:
+    def _look(self, value: object, step: str) -> Iterator[EventDataError]:
         kind = type(value)
         if kind is not dict and kind is not list:
             why = scalar_fault(value)
             if why is not None:
-                yield EventDataError(path, why)
+                yield self._fault(step, why)
         elif id(value) in self._above:
-            yield EventDataError(path, "it contains itself")
+            yield self._fault(step, "it contains itself")
         elif len(self._open) == MAX_DEPTH:
-            yield EventDataError(path, f"it is more than {MAX_DEPTH} containers deep")
+            yield self._fault(step, f"it is more than {MAX_DEPTH} containers deep")
         else:
             self._above.add(id(value))
-            self._open.append((id(value), path, _steps(value)))
+            self._open.append((id(value), step, _steps(value)))
+
+    def _fault(self, step: str, why: str) -> EventDataError:
+        return EventDataError("".join([*(above for _, above, _ in self._open), step]), why)
 
 
 _BAD_KEY: Final = "<key>"

@@ -8,6 +8,7 @@ Source: K-36.
 from typing import Any, NamedTuple
 
 from actors.log.json_text import paired, without_surrogates
+from actors.log.plain import MAX_DEPTH
 
 
 class Mended(NamedTuple):
@@ -30,24 +31,33 @@ def mend_text(text: str) -> str:
 
 
 def mend(value: object) -> Mended:
-    """Return a JSON value with every text in it mended, keys included; unchanged parts are shared."""
+    """Return a JSON value with every text in it mended, keys included; unchanged parts are shared.
+
+    What is deeper than a log can hold is left as it is, for the log to refuse.
+    """
+    return _mended(value, 0)
+
+
+def _mended(value: object, depth: int) -> Mended:
     if isinstance(value, str):
         text = mend_text(value)
         return Mended(text, int(text is not value))
+    if depth > MAX_DEPTH:
+        return Mended(value, 0)
     if isinstance(value, list):
-        return _mended_list(value)
-    return _mended_object(value) if isinstance(value, dict) else Mended(value, 0)
+        return _mended_list(value, depth)
+    return _mended_object(value, depth) if isinstance(value, dict) else Mended(value, 0)
 
 
-def _mended_list(value: list[Any]) -> Mended:
-    children = [mend(child) for child in value]
+def _mended_list(value: list[Any], depth: int) -> Mended:
+    children = [_mended(child, depth + 1) for child in value]
     places = sum(child.places for child in children)
     return Mended([child.value for child in children], places) if places else Mended(value, 0)
 
 
-def _mended_object(value: dict[str, Any]) -> Mended:
+def _mended_object(value: dict[str, Any], depth: int) -> Mended:
     keys = [mend_text(key) for key in value]
-    children = [mend(child) for child in value.values()]
+    children = [_mended(child, depth + 1) for child in value.values()]
     changed_keys = sum(key is not old for key, old in zip(keys, value, strict=True))
     places = changed_keys + sum(child.places for child in children)
     mended = {key: child.value for key, child in zip(keys, children, strict=True)}

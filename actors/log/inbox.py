@@ -7,6 +7,7 @@ Source: D-200..D-204, D-246, D-247, K-8.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final, Literal, TypeAlias, TypeGuard
 
 import attrs
@@ -17,6 +18,9 @@ from actors.json import JsonObject, JsonValue
 ListName: TypeAlias = Literal["next-turn", "next-step"]
 Queued: TypeAlias = JsonObject
 """A waiting message: ``{id, content, source?, ...}``."""
+
+MOST_WAITING: Final = 1000
+"""The most that may wait in both lists together; a log that says more is forged."""
 
 _FIELDS: Final[dict[JsonValue, str]] = {"next-turn": "next_turn", "next-step": "next_step"}
 
@@ -92,6 +96,8 @@ class Inbox:
         inserted = _messages(data.get("inserted"))
         kept = (*waiting[:start], *waiting[start + removed :])
         self._check_fresh(inserted, kept, target)
+        if self.pending - removed + len(inserted) > MOST_WAITING:
+            raise InboxSpliceError(f"more than {MOST_WAITING} messages would wait")
         changed = (*waiting[:start], *inserted, *waiting[start + removed :])
         return attrs.evolve(self, **{_FIELDS[target]: changed})
 
@@ -175,11 +181,14 @@ class Inbox:
         self, inserted: Sequence[Queued], kept: Sequence[Queued], target: ListName
     ) -> None:
         other = self.next_step if target == "next-turn" else self.next_turn
-        seen = {message.get("id") for message in (*kept, *other)}
+        fresh: set[object] = set()
         for message in inserted:
-            if message.get("id") in seen:
+            if message.get("id") in fresh:
                 raise DuplicateInputError(str(message.get("id")))
-            seen.add(message.get("id"))
+            fresh.add(message.get("id"))
+        for message in chain(kept, other) if fresh else ():
+            if message.get("id") in fresh:
+                raise DuplicateInputError(str(message.get("id")))
 
 
 def _is_count(value: JsonValue) -> TypeGuard[int]:
@@ -189,4 +198,7 @@ def _is_count(value: JsonValue) -> TypeGuard[int]:
 def _messages(value: JsonValue) -> tuple[Queued, ...]:
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise InboxSpliceError("inserted is no list of messages")
-    return tuple(item for item in value if isinstance(item, dict))
+    messages = tuple(item for item in value if isinstance(item, dict))
+    if any(isinstance(message.get("id"), list | dict) for message in messages):
+        raise InboxSpliceError("the id of a message is text")
+    return messages
