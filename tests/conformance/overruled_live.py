@@ -12,6 +12,7 @@ import attrs
 
 from tests.conformance import expected_live as expected
 from tests.conformance.answers import Output, Overrule, Vector
+from tests.conformance.expected_live_asks import expected_line, expected_race
 from tests.conformance.expected_live_batch import ExpectedBatch
 
 
@@ -139,6 +140,28 @@ def _rewritten(vector: Vector) -> Output:
     return Output(output)
 
 
-LIVE_OVERRULED = tuple(
-    Overrule(rewrite.rule, {rewrite.op}, rewrite.concerns, _rewritten) for rewrite in _REWRITES
+def _races(vector: Vector) -> Output:
+    return Output(expected_race(vector.input))
+
+
+def _verbs(vector: Vector) -> set[str]:
+    return {step[0] for step in vector.input["steps"]}
+
+
+def _queued_ask_was_cancelled(vector: Vector) -> bool:
+    first = vector.input["asks"][0]["summary"]
+    return any(step[0] == "abort" and step[1] != first for step in vector.input["steps"])
+
+
+def _was_cancelled_before(vector: Vector) -> bool:
+    return any(ask.get("pre_aborted") for ask in vector.input["asks"])
+
+
+LIVE_OVERRULED = (
+    *(Overrule(rewrite.rule, {rewrite.op}, rewrite.concerns, _rewritten) for rewrite in _REWRITES),
+    Overrule("N-5", {"ask_race"}, _queued_ask_was_cancelled, _races),
+    Overrule("N-6", {"ask_race"}, _was_cancelled_before, _races),
+    Overrule("N-24", {"ask_race"}, lambda vector: "fail" in _verbs(vector), _races),
+    Overrule("K-18", {"ask_race"}, lambda _: True, _races),
+    Overrule("K-18", {"ask_queue"}, lambda _: True, lambda v: Output(expected_line(v.input))),
 )

@@ -41,58 +41,6 @@ def _two_lists(vector: Vector) -> Output | Failure:
     return Output(out)
 
 
-def _queued_ask_was_cancelled(vector: Vector) -> bool:
-    first = vector.input["asks"][0]["summary"]
-    return any(step[0] == "abort" and step[1] != first for step in vector.input["steps"])
-
-
-def _only_the_head_was_shown(vector: Vector) -> Output:
-    """What was cancelled while it waited was never shown."""
-    aborted = {step[1] for step in vector.input["steps"] if step[0] == "abort"}
-    output = vector.raw["output"]
-    hidden = {
-        f"{word}:{name}:{ask}"
-        for word in ("shown", "withdrawn")
-        for ask in aborted
-        for name in vector.input["backends"]
-    }
-    return Output({**output, "trace": [line for line in output["trace"] if line not in hidden]})
-
-
-def _was_cancelled_before(vector: Vector) -> bool:
-    return any(ask.get("pre_aborted") for ask in vector.input["asks"])
-
-
-def _was_never_shown(vector: Vector) -> Output:
-    gone = {ask["summary"] for ask in vector.input["asks"] if ask.get("pre_aborted")}
-    output = vector.raw["output"]
-    kept = [
-        line
-        for line in output["trace"]
-        if line.split(":")[-1] not in gone
-        and not any(line.startswith(f"settled:{ask}:") for ask in gone)
-    ]
-    return Output(
-        {
-            **output,
-            "trace": [*(f"settled:{ask}:cancel" for ask in gone), *kept],
-            "answers": {**output["answers"], **dict.fromkeys(gone, "cancel")},
-        }
-    )
-
-
-def _one_failed_and_one_answered(vector: Vector) -> bool:
-    verbs = [step[0] for step in vector.input["steps"]]
-    return len(vector.input["asks"]) == 1 and sorted(verbs) == ["answer", "fail"]
-
-
-def _the_other_answer_counts(vector: Vector) -> Output:
-    word = next(step[3] for step in vector.input["steps"] if step[0] == "answer")
-    output, summary = vector.raw["output"], vector.input["asks"][0]["summary"]
-    trace = [*output["trace"][:-1], f"settled:{summary}:{word}"]
-    return Output({**output, "trace": trace, "answers": {summary: word}})
-
-
 def _deny_hides_behind_a_flag(vector: Vector) -> bool:
     entries, words = vector.input["entries"], vector.input["call"].get("bashCommand", "").split()
     return vector.raw["output"] is None and any(
@@ -148,9 +96,6 @@ def _always(vector: Vector) -> bool:
 
 RULES_OVERRULED = (
     Overrule("K-8", {"pending_queue"}, _always, _two_lists),
-    Overrule("N-5", {"ask_race"}, _queued_ask_was_cancelled, _only_the_head_was_shown),
-    Overrule("N-6", {"ask_race"}, _was_cancelled_before, _was_never_shown),
-    Overrule("N-24", {"ask_race"}, _one_failed_and_one_answered, _the_other_answer_counts),
     Overrule("N-23", {"tool_policy"}, _deny_hides_behind_a_flag, _deny_counts),
     Overrule("D-298", {"shell_render"}, _has_no_exit, _without_exit_marker),
     Overrule("K-20", {"derived_surface"}, _always, _within_the_parent),
