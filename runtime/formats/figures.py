@@ -5,18 +5,14 @@ Source: D-50, D-190..D-193, S-110, K-37.
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Final
 
 from actors.json import JsonObject, JsonValue
 from actors.log.consumed_work import consumed_work
-from actors.log.core_words import SURFACE_WORDS
-from actors.log.events import Event, Hide, Replace
-from runtime.formats.loading import load_log, vocabulary_of
+from actors.log.events import Event
+from actors.log.history import Replacement, follow_replacements
+from actors.log.log import Log
+from runtime.formats.loading import vocabulary_of
 from runtime.formats.readlog import ReadLog
-
-_ENDS_REPLY: Final = frozenset(
-    ("user/message", "system/message", "developer/message", "tool/result", "turn/start", "turn/end")
-)
 
 
 def figures(read: ReadLog) -> JsonObject:
@@ -29,7 +25,8 @@ def figures(read: ReadLog) -> JsonObject:
     Raises:
         SurfaceOpError, InboxSpliceError: as :func:`runtime.formats.loading.load_log`.
     """
-    log = load_log(read)
+    log = Log(vocabulary_of(read))
+    replacements = follow_replacements(log, read.events)
     nodes = log.fold.nodes
     inbox = log.fold.inbox
     consumed = consumed_work(read.events)
@@ -45,7 +42,7 @@ def figures(read: ReadLog) -> JsonObject:
         "storedSeq": read.file.stored_seq,
         "nodes": list(nodes),
         "nodeTypes": dict(Counter(log.event(seq).type for seq in nodes)),
-        "replacements": list(_replacements(read.events)),
+        "replacements": [_replacement(one) for one in replacements],
         "messages": len(log.projection().messages),
         "endSeedSeqs": [e.seq for e in read.events if e.type == "session/end-seed"],
         "turnEnds": _said(read.events, "turn/end", "reason"),
@@ -58,6 +55,15 @@ def figures(read: ReadLog) -> JsonObject:
     }
 
 
+def _replacement(made: Replacement) -> JsonObject:
+    return {
+        "seq": made.seq,
+        "startSeq": made.start_seq,
+        "endSeq": made.end_seq,
+        "shadowedSeqs": [*made.shadowed],
+    }
+
+
 def _said(events: Iterable[Event], word: str, key: str) -> list[JsonValue]:
     datas = (event.data() for event in events if event.type == word)
     return [data.get(key) if isinstance(data, dict) else None for data in datas]
@@ -66,39 +72,3 @@ def _said(events: Iterable[Event], word: str, key: str) -> list[JsonValue]:
 def _unknown(read: ReadLog) -> list[JsonValue]:
     known = vocabulary_of(read)
     return [*sorted({event.type for event in read.events if not known.knows(event.type)})]
-
-
-def _replacements(events: Iterable[Event]) -> Iterable[JsonObject]:
-    """Yield each replacement with the nodes it took, in surface order."""
-    nodes: list[int] = []
-    replying = False
-    for event in events:
-        op = event.op
-        if isinstance(op, Replace):
-            first, last = nodes.index(op.start_seq), nodes.index(op.end_seq)
-            yield {
-                "seq": event.seq,
-                "startSeq": op.start_seq,
-                "endSeq": op.end_seq,
-                "shadowedSeqs": [*nodes[first : last + 1]],
-            }
-            nodes[first : last + 1] = [event.seq]
-        elif isinstance(op, Hide):
-            nodes = [seq for seq in nodes if not op.start_seq <= seq <= op.end_seq]
-        elif event.type in SURFACE_WORDS or _opens_node(event, replying):
-            nodes.append(event.seq)
-        replying = _replies(event, replying)
-
-
-def _replies(event: Event, before: bool) -> bool:
-    if event.type in ("assistant/message", "tool/call"):
-        return True
-    return before and event.type not in _ENDS_REPLY
-
-
-def _opens_node(event: Event, replying: bool) -> bool:
-    """A call without a reply to stand in makes a node of its own (S-62)."""
-    if event.type != "tool/call" or replying:
-        return False
-    data = event.data()
-    return not (isinstance(data, dict) and data.get("inline") is True)
