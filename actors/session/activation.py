@@ -5,21 +5,18 @@ Source: K-19, K-37, P5.
 
 from collections.abc import Callable
 
-from actors.errors.store import SessionNotFoundError
 from actors.ids import SessionId
 from actors.kernel.feed import FeedHub
 from actors.log.events import Draft, Event
 from actors.log.log import Log
 from actors.ports.store import SessionRecord
+from actors.session.ancestry import ancestry
 from actors.session.journal import Journal
 from actors.session.live import LiveItem
 from actors.session.office import Office
 from actors.session.repair import closing_repair, resuming_repair
 from actors.session.services import Services
 from actors.session.state import SessionState
-
-MAX_DEPTH = 64
-"""Sessions in a path; deeper ones are cut off at the root."""
 
 
 async def activate(
@@ -52,8 +49,10 @@ async def activate(
     if repairs:
         journal.post(*repairs)
         await journal.flush()
-    path = await _path(row.record, services)
-    return SessionState(row.record, path, journal, services, office, hub.push_live)
+    stands = await ancestry(row.record, services)
+    state = SessionState(row.record, stands.path, journal, services, office, hub.push_live)
+    state.handed_down = stands.handed_down(services)
+    return state
 
 
 async def _repair(log: Log, record: SessionRecord, services: Services) -> list[Draft]:
@@ -61,17 +60,3 @@ async def _repair(log: Log, record: SessionRecord, services: Services) -> list[D
     if services.recovery == "resume" and agent is not None and agent.model is not None:
         return await resuming_repair(record.id, log, agent)
     return await closing_repair(record.id, log, agent)
-
-
-async def _path(record: SessionRecord, services: Services) -> tuple[SessionId, ...]:
-    path = [record.id]
-    parent = record.parent
-    while parent is not None and parent not in path and len(path) < MAX_DEPTH:
-        path.append(parent)
-        try:
-            parent = (await services.store.row(parent)).record.parent
-        except (
-            SessionNotFoundError
-        ):  # it was deleted; what it owned was kept by a recorded decision
-            break
-    return tuple(reversed(path))

@@ -55,6 +55,8 @@ class SessionState:
         self._spent: Spent | None = None
         self.extensions = 0
         """How often this session's budget was extended; known once :attr:`spent` was read."""
+        self.handed_down: frozenset[str] | None = None
+        """The tools that the sessions above have; None for the root of a tree."""
         self._tools: dict[str, Tool] | None = None
         self.header_written: bytes | None = None
         """The request header that this actor logged last (D-97)."""
@@ -87,12 +89,16 @@ class SessionState:
     def tools(self) -> Mapping[str, Tool]:
         """The agent's tools, and the way back to what compactions hid once there is something to read.
 
+        A child has those of its agent that the sessions above have too (K-20).
+
         Raises:
             AgentUnknownError: the engine was opened without the agent.
         """
         if self._tools is None:
             mine = {NAME: RetrieveTool(self.log)} if has_archives(self.log) else {}
-            self._tools = {**mine, **self.agent.tools}
+            within = self.handed_down
+            named = self.agent.tools.items()
+            self._tools = mine | {n: t for n, t in named if within is None or n in within}
         return self._tools
 
     @property

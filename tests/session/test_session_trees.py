@@ -11,7 +11,7 @@ from actors.errors.store import SessionNotFoundError
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools, Fail, Hang, Say
 from actors.testing.tools import CountingTool, SleepingTool
-from runtime import Limits, open_engine
+from runtime import Agent, Limits, open_engine
 from runtime.stores.memory import MemoryStore
 
 
@@ -230,3 +230,20 @@ async def test_a_child_whose_delegation_was_cut_off_is_ended_at_the_next_activat
         mine = await keeps_its_promises(engine, parent)
         await keeps_its_promises(engine, engine.session("child"))
     assert [d["mode"] for d in of(mine, "child/ended")] == ["orphaned"]
+
+
+async def test_a_child_has_those_tools_of_its_agent_that_the_sessions_above_have():
+    look, write, dig = (CountingTool(name=name, effect="read") for name in ("look", "write", "dig"))
+
+    def agent(name, *tools):
+        return Agent(name=name, model=ScriptedModel(lambda _request: Say("ok")), tools=tools)
+
+    agents = [agent("top", look, write), agent("middle", dig, look), agent("low", write, look)]
+    async with open_engine(agents=agents) as engine:
+        top = await engine.create(agent="top")
+        middle = await engine.create(agent="middle", parent=top.id)
+        low = await engine.create(agent="low", parent=middle.id)
+        for session in (top, middle, low):
+            await session.run("go")
+    offered = [[t.name for t in a.model.requests[0].tools] for a in agents]
+    assert offered == [["look", "write"], ["look"], ["look"]]
