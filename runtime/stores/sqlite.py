@@ -190,9 +190,8 @@ async def open_sqlite(
     services = trio.open_nursery()
     nursery = await services.__aenter__()
     try:
-        with trio.CancelScope(
-            shield=True
-        ):  # a start that is cancelled half-way would wait for ever
+        # Shielded: a start that is cancelled half-way would wait for its task for ever.
+        with trio.CancelScope(shield=True):
             await nursery.start(store.serve)
         yield store
     finally:
