@@ -3,6 +3,7 @@
 Source: K-29, K-30; the order is that of :mod:`runtime.formats.claude_graph`.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
@@ -58,10 +59,10 @@ def read_claude(lines: Iterator[Line], max_events: int) -> ReadLog:
     records, size = read_records(lines, max_events, notes)
     found = order([record.value for record in records])
     transcript = Transcript("claude-code")
-    aside = sorted(found.aside)
+    aside = deque(sorted(found.aside))
     for group in _groups(records, found.conversation):
         while aside and aside[0] < group[0]:
-            _keep(transcript, records[aside[0]], found.aside[aside.pop(0)])
+            _keep(transcript, records[aside[0]], found.aside[aside.popleft()])
         _say(transcript, [records[place] for place in group])
     for place in aside:
         _keep(transcript, records[place], found.aside[place])
@@ -152,7 +153,7 @@ def _user(transcript: Transcript, record: Record, content: JsonValue) -> None:
         text = result.get("content", "")
         transcript.result(call_id if isinstance(call_id, str) else "", text, carried, failed=failed)
         carried = ()
-    rest = [b for b in content if b not in results] if isinstance(content, list) else content
+    rest = _others(content, results) if isinstance(content, list) else content
     if not rest and results:
         return
     if not results:
@@ -171,10 +172,16 @@ def _assistant(transcript: Transcript, group: Sequence[Record]) -> None:
     blocks = [block for record in group for block in _content(record.value)]
     uses = [use for record in group for use in tool_uses(record.value)]
     calls = [Call(_text(use.get("id")), _text(use.get("name")), _arguments(use)) for use in uses]
-    shown = [block for block in blocks if block not in uses]
+    shown = _others(blocks, uses)
     whole = len(group) == 1 and not uses
     carried = [_lifted(group[0])] if whole else group
     transcript.assistant(shown, calls, _said(group[-1].value, shown, bool(calls)), carried)
+
+
+def _others(blocks: Sequence[JsonValue], taken: Sequence[JsonObject]) -> list[JsonValue]:
+    """Return the blocks without those that were taken out of them."""
+    identities = set(map(id, taken))
+    return [block for block in blocks if id(block) not in identities]
 
 
 def _said(record: JsonObject, blocks: list[JsonValue], has_calls: bool) -> JsonObject:
