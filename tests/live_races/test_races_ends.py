@@ -112,5 +112,3 @@ async def test_no_turn_starts_while_the_engine_closes(autojump_clock):
         assert [w.message_id for w in (await session.queue.list()).next_turn] == ["b"]
         await keeps_its_promises(engine, session)
     assert len(model.requests) == 1
-
-
