@@ -3,6 +3,7 @@
 Source: K-20, P7, S-37 and S-38 of the scenarios.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -10,7 +11,7 @@ import attrs
 import trio
 
 from actors.errors import ActorError, GreenroomError
-from actors.errors.control import DelegationDepthError
+from actors.errors.control import DelegationDepthError, DelegationPrecheckError
 from actors.errors.session import ChildLimitError, ChildUnknownError, SessionClosedError
 from actors.errors.store import SessionNotFoundError
 from actors.ids import SessionId, check_session_id
@@ -18,6 +19,8 @@ from actors.json import JsonObject
 from actors.kernel.reply import Reply
 from actors.log.events import Draft
 from actors.ports.store import SessionRecord
+from actors.rules.delegation import missing_tools
+from actors.session.agent import Agent
 from actors.session.content import content_value
 from actors.session.messages import (
     AwaitResult,
@@ -71,6 +74,7 @@ class Family:
             SessionClosedError: this session has ended.
             DelegationDepthError, ChildLimitError: the tree is deep or wide enough.
             AgentUnknownError, SessionIdError, ContentError: it cannot be started so.
+            DelegationPrecheckError: the child would not have the tools that the work needs.
         """
         limits, fold = self._session.services.limits, self._session.log.fold
         if fold.closed:
@@ -79,15 +83,23 @@ class Family:
             raise DelegationDepthError(len(self._session.path), limits.depth)
         if len(fold.children) >= limits.open_children:
             raise ChildLimitError(self._session.id, limits.open_children)
+        agent = self._session.services.agents.get(message.agent)
         if isinstance(message, Delegate):
             content_value(message.content)
-        self._session.services.agents.get(message.agent)
+            self._check_tools(message.requires, agent)
         child = check_session_id(message.id or self._session.services.ids.new("s"))
         fields: JsonObject = {"agent": message.agent}
         if isinstance(message, Delegate):
             fields["delegated"] = True
         self._post("child/started", child, fields)
         self._starting.append(_Starting(message, child, reply))
+
+    def _check_tools(self, requires: Sequence[str], agent: Agent) -> None:
+        above = self._session.handed_down
+        mine = {name for name in self._session.agent.tools if above is None or name in above}
+        missing = missing_tools(requires, mine.intersection(agent.tools))
+        if missing:
+            raise DelegationPrecheckError(missing)
 
     def end(self, message: EndChild) -> None:
         """Log that a child has ended; saying it again changes nothing.

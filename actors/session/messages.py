@@ -142,11 +142,15 @@ class StartChild:
 
 @attrs.frozen
 class Delegate:
-    """Make a child, prompt it, and take its result as an input when it has settled."""
+    """Make a child, prompt it, and take its result as an input when it has settled.
+
+    ``requires`` names tools without which the work cannot be done (L-161).
+    """
 
     content: Content
     agent: str = "default"
     id: str | None = None
+    requires: tuple[str, ...] = ()
 
 
 @attrs.frozen

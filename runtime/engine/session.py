@@ -211,17 +211,26 @@ class Session:
         *,
         agent: str = "default",
         id: str | None = None,  # noqa: A002 - the port's word
+        requires: Sequence[str] = (),
     ) -> "Session":
         """Let a child answer, and take its result as an input of this session when it has settled.
 
         Returns when the child is stored; at most ``Limits.children`` of a session run at once, the others
-        wait their turn. The child ends when it has settled, or with this session.
+        wait their turn. The child ends when it has settled, or with this session. It has the tools of its
+        agent that this session has too.
+
+        Args:
+            content: what the child is asked.
+            agent: who answers.
+            id: the child's id.
+            requires: names of tools without which the child need not begin.
 
         Raises:
             DelegationDepthError, ChildLimitError: the tree is deep or wide enough.
             AgentUnknownError: the engine was opened without that agent.
+            DelegationPrecheckError: the child would lack a tool that the work requires.
         """
-        child = await self.send(Delegate(content, agent, id))
+        child = await self.send(Delegate(content, agent, id, tuple(requires)))
         return Session(self._stage, cast("SessionId", child))
 
     async def children(self) -> Sequence[SessionRow]:

@@ -291,3 +291,25 @@ def the_same_id_is_a_duplicate(given: Given, output: Output) -> Output:
             receipts[step[1]] = "duplicate" if step[2] in seen else receipts[step[1]]
             seen.add(step[2])
     return {**output, "receipts": receipts}
+
+
+# Delegation
+
+
+def results_come_back_as_messages(given: Given, output: Output) -> Output:
+    """Design 5: whoever delegated is told by a message, also when somebody waits for the result."""
+    parents = {run.get("name", "in-process"): run["parentSessionId"] for run in given["runs"]}
+    trace: list[str] = []
+    for line in output["trace"]:
+        if not line.startswith("notify:"):
+            trace.append(line)
+        if line.startswith("end:"):
+            trace.append(f"notify:{parents[line.removeprefix('end:')]}")
+    return {**output, "trace": trace}
+
+
+def agents_are_the_providers(_: Given, output: Output) -> Output:
+    """K-27: work is handed to an agent of the engine, by its name."""
+    renamed = {"error": "AGENT_UNKNOWN"}
+    unknown = {"error": "SUBAGENT_PROVIDER_UNKNOWN"}
+    return {**output, "out": [renamed if out == unknown else out for out in output["out"]]}

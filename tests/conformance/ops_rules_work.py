@@ -17,16 +17,12 @@ from actors.rules.control import (
     check_turn,
 )
 from actors.rules.delegation import (
-    Delegation,
-    check_delegation,
     child_tools,
-    diagnostic,
-    job_end,
     missing_tools,
 )
 from actors.rules.jobs import JobTable
 from actors.rules.outbound import Frame, Outbound
-from actors.rules.slots import FAN_OUT, SlotsByOwner, read_limit
+from actors.rules.slots import FAN_OUT, read_limit
 from actors.rules.todo import fold_todo as fold_items
 from actors.rules.usage import Usage
 from tests.conformance.answers import Unsupported
@@ -127,95 +123,6 @@ def fanout_limit(given: dict[str, Any]) -> Any:
         return read_limit("MAX_CONCURRENT_SUBAGENTS", setting, FAN_OUT)
     except SettingError:
         return {"error": "RangeError"}
-
-
-class Delegations:
-    """Runs that all start at once; those under way end in the order in which they began."""
-
-    def __init__(self, given: dict[str, Any]) -> None:
-        self.runs = given["runs"]
-        self.providers = given.get("providers", ["in-process"])
-        self.slots = SlotsByOwner(limit=given.get("limit", FAN_OUT))
-        self.table = JobTable().with_kind("subagent")
-        self.out: list[Any] = [None] * len(self.runs)
-        self.trace: list[str] = []
-        self.under_way: list[int] = []
-        self.depths: dict[int, int] = {}
-        self.jobs: dict[int, str] = {}
-        self.peak = 0
-
-    def all(self) -> dict[str, Any]:
-        if any(set(run) - KNOWN_RUN_KEYS for run in self.runs):
-            raise Unsupported("another kind of provider")
-        for index in range(len(self.runs)):
-            self._ask(index)
-        while self.under_way:
-            self._end(self.under_way.pop(0))
-        jobs = [f"{job.label}:{job.word}" for job in self.table.listed()]
-        return {"out": self.out, "trace": self.trace, "peak": self.peak, "jobs": jobs}
-
-    def _ask(self, index: int) -> None:
-        run = self.runs[index]
-        available = run.get("availableTools")
-        request = Delegation(
-            depth=run["depth"],
-            provider=run.get("provider", "in-process"),
-            requires=tuple(run.get("requiresTools", ())),
-            available=None if available is None else tuple(available),
-            background=bool(run.get("background")),
-        )
-        try:
-            self.depths[index] = check_delegation(request, self.providers)
-        except GreenroomError as error:
-            self.out[index] = {"error": error.code}
-            return
-        if request.background:
-            self.table, job = self.table.registered(
-                "subagent", self._name(index), run["parentSessionId"]
-            )
-            self.jobs[index] = job.id
-            self.out[index] = {"mode": "background", "job": job.id}
-        self.slots, granted = self.slots.asked(run["parentSessionId"], str(index))
-        if granted:
-            self._start(index)
-
-    def _start(self, index: int) -> None:
-        self.trace.append(f"run:{self._name(index)}:d{self.depths[index]}")
-        self.under_way.append(index)
-        self.peak = max(self.peak, len(self.under_way))
-
-    def _end(self, index: int) -> None:
-        run = self.runs[index]
-        self.trace.append(f"end:{self._name(index)}")
-        stop = "error" if run["prompt"] == "throw" else "stop"
-        if index in self.jobs:
-            self.trace.append(f"notify:{run['parentSessionId']}")
-            self.table, _ = self.table.settled(self.jobs[index], job_end(stop))
-        else:
-            text = diagnostic("x") if stop == "error" else ""
-            self.out[index] = {"mode": "one-shot", "stop": stop, "diag": len(text)}
-        self.slots, waiting = self.slots.released(run["parentSessionId"], str(index))
-        if waiting is not None:
-            self._start(int(waiting))
-
-    def _name(self, index: int) -> str:
-        return self.runs[index].get("name", "in-process")
-
-
-KNOWN_RUN_KEYS = {
-    "prompt",
-    "parentSessionId",
-    "depth",
-    "name",
-    "provider",
-    "background",
-    "requiresTools",
-    "availableTools",
-}
-
-
-def delegate(given: dict[str, Any]) -> dict[str, Any]:
-    return Delegations(given).all()
 
 
 class Control:
@@ -339,7 +246,6 @@ OPS = {
     "derived_surface": derived_surface,
     "precheck_gaps": precheck_gaps,
     "fanout_limit": fanout_limit,
-    "delegate": delegate,
     "control": control,
     "outbound_queue": outbound_queue,
 }

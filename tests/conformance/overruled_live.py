@@ -118,6 +118,18 @@ _REWRITES = (
     Rewrite("H-21", "driver", _asked_twice, expected.the_same_id_is_a_duplicate),
     Rewrite("K-8", "driver", _somebody_waited, expected.told_by_the_turn_that_took_it),
     Rewrite(
+        "K-27",
+        "delegate",
+        lambda _, output: {"error": "SUBAGENT_PROVIDER_UNKNOWN"} in output["out"],
+        expected.agents_are_the_providers,
+    ),
+    Rewrite(
+        "design 5",
+        "delegate",
+        lambda _, output: any(line.startswith("end:") for line in output["trace"]),
+        expected.results_come_back_as_messages,
+    ),
+    Rewrite(
         "K-12",
         "tool_batch",
         lambda g, _: not {c["id"] for c in g["calls"]}.isdisjoint(g.get("ledger") or ()),

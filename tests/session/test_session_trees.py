@@ -5,7 +5,7 @@ import trio
 from promises import keeps_its_promises, log_of, of
 
 from actors.errors.actor import FeedDetachedError
-from actors.errors.control import DelegationDepthError
+from actors.errors.control import DelegationDepthError, DelegationPrecheckError
 from actors.errors.session import ChildLimitError, ChildUnknownError, SessionClosedError
 from actors.errors.store import SessionNotFoundError
 from actors.testing.model import ScriptedModel
@@ -247,3 +247,17 @@ async def test_a_child_has_those_tools_of_its_agent_that_the_sessions_above_have
             await session.run("go")
     offered = [[t.name for t in a.model.requests[0].tools] for a in agents]
     assert offered == [["look", "write"], ["look"], ["look"]]
+
+
+async def test_work_is_not_handed_to_a_child_that_lacks_its_tools():
+    tools = [CountingTool(name="look", effect="read")]
+    model = ScriptedModel(lambda _request: Say("ok"))
+    rich = Agent(name="rich", model=model, tools=[*tools, CountingTool(name="write")])
+    async with open_engine(agents=[rich], model=model, tools=tools) as engine:
+        session = await engine.create()
+        with pytest.raises(DelegationPrecheckError) as refused:
+            await session.delegate("dig", agent="rich", requires=["look", "write"])
+        assert refused.value.missing == ("write",)
+        assert list(await session.children()) == []
+        child = await session.delegate("look", agent="rich", requires=["look"])
+        await child.result(f"delegated-{child.id}")
