@@ -1,6 +1,7 @@
 """Work that is handed to child sessions, by the real engine."""
 
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import attrs
@@ -77,7 +78,7 @@ class Delegations:
         self.out: list[Any] = [None] * len(self.work)
         self.trace: list[tuple[float, int, str]] = []
         self.jobs: dict[str, str] = {}
-        self.started = self.running = self.peak = 0
+        self.started = 0
         self.parents: dict[tuple[str, int], Session] = {}
 
     async def answer(self) -> dict[str, Any]:
@@ -92,7 +93,9 @@ class Delegations:
             self.nursery.cancel_scope.cancel()
         jobs = [f"{name}:{word}" for name, word in self.jobs.items()]
         trace = [line for _, _, line in sorted(self.trace, key=lambda told: told[:2])]
-        return {"out": self.out, "trace": trace, "peak": self.peak, "jobs": jobs}
+        steps = ({"run": 1, "end": -1}.get(line.split(":")[0], 0) for line in trace)
+        peak = max(accumulate(steps), default=0)
+        return {"out": self.out, "trace": trace, "peak": peak, "jobs": jobs}
 
     def _say(self, word: str, what: str) -> None:
         """Note what happened; of one moment, ends come first, then who is told, then what begins."""
@@ -117,8 +120,6 @@ class Delegations:
         path = self.engine._stage._desks[request.session_id].session.path
         self._say("run", f"{work.name}:d{len(path)}")
         self.started += 1
-        self.running += 1
-        self.peak = max(self.peak, self.running)
         if work.spec["prompt"] == "throw":
             return LateFailure(1 + self.started / 100)
         return Say("done", delay_s=1 + self.started / 100)
@@ -141,7 +142,6 @@ class Delegations:
     async def _ended(self, work: Work) -> None:
         result = await self.engine.session(work.child).result(f"delegated-{work.child}")
         self._say("end", work.name)
-        self.running -= 1
         if work.spec.get("background"):
             self.jobs[work.name] = JOB_ENDS.get(result.reason, "failed")
             return
