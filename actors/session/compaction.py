@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 import attrs
 import trio
 
+from actors.errors import UsageError
 from actors.errors.session import CompactionError
 from actors.json import JsonObject
 from actors.kernel.reply import Reply
@@ -131,6 +132,8 @@ class Compaction:
             with scope:
                 async with self._session.services.compaction_slots:
                     outcome = await self._compact(cause)
+        except UsageError as refused:  # the log takes no such summary, or nobody can make one any more
+            outcome = CompactionError(self._session.id, str(refused))
         finally:
             self._scope, self._basis = None, None
             self._note(outcome)

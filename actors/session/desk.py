@@ -183,6 +183,7 @@ class Desk:
             case Fork(at, session_id):
                 self._forking.fork(at, session_id, reply)
             case Compact():
+                self.session.check_answerable()
                 self._compaction.start(reply)
             case Answer():
                 self.session.spawn(partial(self._answer, message, reply))

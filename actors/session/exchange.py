@@ -5,6 +5,7 @@ Source: L-11, L-90..L-100, K-10, N-4.
 
 import trio
 
+from actors.errors import UsageError
 from actors.json import JsonObject
 from actors.log.events import Draft
 from actors.ports.model import Failed, ModelRequest
@@ -29,6 +30,7 @@ from actors.session.replies import (
     call_draft,
     message_draft,
     partial_draft,
+    remembered_part,
     retry_data,
     specs,
 )
@@ -66,8 +68,10 @@ class Exchange:
             request = self._request = await self._entry.request(step, attempt)
             answer = await self._ask(request)
             if not isinstance(answer, Failed):
-                await self._write_reply(answer, request)
-                return answer
+                refused = await self._write_reply(answer, request)
+                if refused is None:
+                    return answer
+                answer = refused
             if not await self._prepared(answer, request):
                 return answer
 
@@ -110,7 +114,7 @@ class Exchange:
 
     def _delivered(self) -> list[JsonObject]:
         stream, self._stream = self._stream, None
-        return stream.delivered() if stream is not None else []
+        return remembered_part(stream.delivered()) if stream is not None else []
 
     def _decide(self, failed: Failed) -> Decision:
         failure = Failure(bucket=failed.bucket, retry_after_s=failed.retry_after_s)
@@ -176,9 +180,8 @@ class Exchange:
     def _retry_data(self, phase: str, attempt: int) -> JsonObject:
         return retry_data(phase, attempt, self._session.agent.retry.limit)
 
-    async def _write_reply(self, reply: Assembled, request: ModelRequest) -> None:
-        """Commit the message and its calls in one batch (design 3)."""
-        self._stream = None
+    async def _write_reply(self, reply: Assembled, request: ModelRequest) -> Failed | None:
+        """Commit the message and its calls in one batch (design 3); a failure when the log refuses them (K-4)."""
         message: JsonObject = {"content": list(reply.content), "stopReason": reply.stop_reason}
         if reply.usage is not None:
             message["usage"] = reply.usage
@@ -188,6 +191,11 @@ class Exchange:
             call_draft(call, call_id, request)
             for call, call_id in zip(reply.calls, fresh, strict=True)
         ]
-        events = self._session.journal.post(message_draft(message, request), *calls)
+        try:
+            events = self._session.journal.post(message_draft(message, request), *calls)
+        except UsageError as refused:
+            return Failed(bucket="non-retryable", code=refused.code, message=str(refused))
+        self._stream = None
         self.calls = specs(events[1:], fresh, reply.calls, request)
         await self._session.journal.durable()
+        return None

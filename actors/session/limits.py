@@ -65,7 +65,9 @@ class Limits:
     """How long a cancelled tool may take to unwind before its call is closed without it (K-21)."""
     ask_grace_s: float = _limit(60.0)
     """How long an ask waits after its last watcher left (N-8)."""
-    ask_deadline_s: float | None = None
+    ask_deadline_s: float | None = attrs.field(
+        default=None, validator=attrs.validators.optional(_above_zero)
+    )
     """How long an ask may wait for an answer at all; None for no limit (N-8)."""
     stream_idle_s: float = _limit(300.0)
     """How long a model stream may be silent (L-24)."""

@@ -4,7 +4,11 @@ from collections.abc import Sequence
 
 from actors.ids import CallId
 from actors.json import JsonObject
+from actors.log.budget import budget_content
+from actors.log.codec import encode
+from actors.log.event_budget import MESSAGE_BYTES
 from actors.log.events import Draft, Event
+from actors.log.foreign import mend
 from actors.ports.model import Failed, ModelRequest
 from actors.rules.assembly import AssembledCall
 from actors.session.call import CallSpec
@@ -50,6 +54,15 @@ def attempt_draft(failed: Failed, request: ModelRequest, delivered: list[JsonObj
         "errorMessage": f"{failed.code}: {failed.message}",
     }
     return foreign_draft("assistant/attempt", data)
+
+
+def remembered_part(delivered: list[JsonObject]) -> list[JsonObject]:
+    """Return what is kept of a reply that failed or was cut: all, or the start when no event may hold all (K-4)."""
+    mended, _ = mend({"content": list(delivered)})
+    if len(encode(mended)) <= MESSAGE_BYTES:
+        return delivered
+    cut = budget_content(list(delivered))
+    return [block for block in cut if isinstance(block, dict)]
 
 
 def retry_data(phase: str, attempt: int, limit: int) -> JsonObject:

@@ -5,7 +5,7 @@ Source: design 5.
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TypeAlias
 
@@ -77,7 +77,8 @@ class Stage:
             raise SessionNotFoundError(session_id)
         ref = self.actors.ref(check_session_id(session_id))
         if isinstance(message, Answer | Close):
-            return await ref.ask_control(message)
+            with suppress(trio.WouldBlock):  # there is too much control already: it waits like work
+                return await ref.ask_control(message)
         return await ref.ask(message)
 
     async def delete(self, session_id: SessionId) -> None:

@@ -5,7 +5,9 @@ from typing import Literal
 import trio
 
 from actors.errors import GreenroomError
+from actors.errors.log import OverBudgetError
 from actors.json import JsonObject
+from actors.log.event_budget import MESSAGE_BYTES
 from actors.ports.model import (
     BlockEnd,
     Failed,
@@ -29,6 +31,15 @@ BROKE = Failed(
 )
 
 
+LONGEST = 4 * MESSAGE_BYTES
+"""Characters of one reply; no event may hold so many (K-4)."""
+TOO_LONG = Failed(
+    bucket="non-retryable",
+    code=OverBudgetError.code,
+    message=f"the reply is longer than {LONGEST} characters and did not end",
+)
+
+
 class Stream:
     """Runs one request and folds its parts.
 
@@ -41,6 +52,7 @@ class Stream:
         self._assembly = Assembly()
         self._offsets: dict[tuple[int, str], int] = {}
         self._failed: Failed | None = None
+        self._received = 0
 
     async def run(self, model: Model) -> Assembled | Failed:
         """Ask the model and return what it said.
@@ -86,10 +98,20 @@ class Stream:
                 async for part in parts:
                     silence.deadline = trio.current_time() + self._idle_s
                     self._take(part)
+                    self._count(part)
                     if self._failed is not None:
                         return
         except Exception as raised:  # noqa: BLE001 - the port's boundary: an adapter may raise anything
             self._failed = _raised(raised)
+
+    def _count(self, part: Part) -> None:
+        """Give a reply up that goes on for ever (P9)."""
+        if isinstance(part, TextDelta | ThinkingDelta):
+            self._received += len(part.text)
+        elif isinstance(part, ToolCallDelta):
+            self._received += len(part.arguments)
+        if self._received > LONGEST and self._failed is None:
+            self._failed = TOO_LONG
 
     def _take(self, part: Part) -> None:
         match part:
