@@ -53,6 +53,7 @@ class Ask:
     summary: str
     target: str
     tier: Mode
+    reason: str | None = None
     suggested_entry: JsonObject | None = None
 
 
@@ -243,6 +244,11 @@ class AskWatch:
         """Queue an ask for the reader; bounded by the number of open asks."""
         self._shown[ask.id] = ask
         self._arrived.set()
+
+    def take(self) -> tuple[Ask, ...]:
+        """Return the asks that wait for the reader and are still open, without waiting."""
+        shown, self._shown = self._shown, OrderedDict()
+        return tuple(ask for ask in shown.values() if self._table.is_open(ask.id))
 
     def decline(self) -> None:
         """Nobody answers here any more: what nobody else watches is unavailable at once (N-24)."""

@@ -28,6 +28,31 @@ def _origin_on_port_80(vector: Vector) -> bool:
     return port == 80 and origin in {f"http://{host}" for host in own}
 
 
+def _refused_exactly(request: dict[str, Any], answer: dict[str, Any]) -> str | None:
+    """Return the code that an exact reading refuses a request with that the reference accepts."""
+    if answer["status"] != 200:
+        return None
+    version = (request.get("headers") or {}).get("x-sdk-protocol", "1")
+    if request["path"].startswith("/v1/") and version != "1":
+        return "SDK_PROTOCOL_MISMATCH"
+    query = request["path"].partition("?")[2].split("&")
+    return "SDK_DECODE" if "after=" in query else None
+
+
+def _accepts_what_is_inexact(vector: Vector) -> bool:
+    return any(map(_refused_exactly, vector.input["requests"], vector.raw["output"]["out"]))
+
+
+def _read_exactly(vector: Vector) -> Output:
+    out = []
+    for request, answer in zip(vector.input["requests"], vector.raw["output"]["out"], strict=True):
+        code = _refused_exactly(request, answer)
+        body = {"kind": "error", "code": code}
+        refused = {"status": 400, "type": "application/json", "body": body}
+        out.append(answer if code is None else refused)
+    return Output({**vector.raw["output"], "out": out})
+
+
 HTTP_OVERRULED: tuple[Overrule, ...] = (
     Overrule(
         "N-15",
@@ -35,5 +60,6 @@ HTTP_OVERRULED: tuple[Overrule, ...] = (
         _names_the_listener_and_more,
         lambda _: Output({"ok": False, "why": "malformed"}),
     ),
+    Overrule("N-15", {"http"}, _accepts_what_is_inexact, _read_exactly),
     Overrule("N-15", {"origin_allowed"}, _origin_on_port_80, lambda _: Output(True)),
 )

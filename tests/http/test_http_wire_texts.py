@@ -50,7 +50,7 @@ def test_absent_is_not_null_and_a_flag_is_no_number():
     whole = {"verb": "prompt", "messageId": "m", "content": ""}
     assert decode_request(whole) == PromptRequest(message_id="m", content="")
     hello = {"verb": "hello", "protocolVersion": 1}
-    assert decode_request({**hello, "after": -1}) == Hello(after=-1)
+    assert decode_request({**hello, "after": -1}) == Hello(protocol_version=1, after=-1)
     for bad in ({**whole, "sessionId": None}, {**hello, "after": True}, {**hello, "noDelta": 1}):
         with pytest.raises(DecodeError):
             decode_request(bad)

@@ -85,8 +85,7 @@ async def test_following_does_not_wake_a_session_and_understands_it_when_it_wake
             await trio.sleep(5)
             assert engine.active == 0
             await session.prompt("third")
-            items, heard = await to_the_end(following)
-            print([(getattr(i, "type", i), getattr(i, "body", None)) for i in items], heard)
+            _, heard = await to_the_end(following)
         ends = [event.message["content"] for event in heard if isinstance(event, MessageEnd)]
         assert ends[0] == "waits"
         assert ends[1][0]["text"] == "x"

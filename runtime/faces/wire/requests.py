@@ -3,14 +3,13 @@
 Source: H-13, H-20.
 """
 
-from collections.abc import Callable
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, TypeAlias, get_args
 
 import attrs
 
-from actors.json import JsonObject
 from actors.session.asks import ClientWord
-from runtime.faces.wire.errors import DecodeError
+from runtime.faces.wire.errors import DecodeError, ProtocolMismatchError
+from runtime.faces.wire.forms import Field, Form
 
 PROTOCOL_VERSION: Final = 1
 
@@ -19,6 +18,7 @@ PROTOCOL_VERSION: Final = 1
 class Hello:
     """Begin, and watch a session when one is named."""
 
+    protocol_version: int
     session_id: str | None = None
     after: int | None = None
     no_delta: bool | None = None
@@ -66,96 +66,78 @@ class SessionsRequest:
 Request: TypeAlias = (
     Hello | PromptRequest | InterruptRequest | DecideRequest | EntriesRequest | SessionsRequest
 )
-Kind: TypeAlias = Literal["text", "integer", "flag", "answer", "version"]
 
-
-@attrs.frozen
-class Field:
-    """One field of a request: its kind on the wire, its name here, and whether it must be there."""
-
-    name: str
-    kind: Kind
-    needed: bool = False
-
-
-FORMS: Final[dict[str, tuple[type[Any], dict[str, Field]]]] = {
+PROMPT_FORM: Final = Form(
+    {
+        "messageId": Field(
+            kind="text",
+            needed=True,
+            about="Accepted once: a repeat is acknowledged as a duplicate.",
+        ),
+        "content": Field(kind="text", needed=True),
+        "sessionId": Field(kind="text", about="A new session is made when this is left out."),
+    }
+)
+INTERRUPT_FORM: Final = Form({"sessionId": Field(kind="text", needed=True)})
+DECIDE_FORM: Final = Form(
+    {
+        "approvalId": Field(kind="text", needed=True),
+        "answer": Field(kind="text", needed=True, choices=get_args(ClientWord)),
+        "note": Field(kind="text"),
+    }
+)
+ENTRIES_FORM: Final = Form(
+    {
+        "sessionId": Field(kind="text", needed=True),
+        "since": Field(
+            kind="integer", needed=True, about="The last seq that is known; -1 for all."
+        ),
+        "cursor": Field(kind="text", about="The nextCursor of the page before."),
+    }
+)
+_FORMS: Final[dict[str, tuple[type[Any], Form]]] = {
     "hello": (
         Hello,
-        {
-            "protocolVersion": Field("", "version", needed=True),
-            "sessionId": Field("session_id", "text"),
-            "after": Field("after", "integer"),
-            "noDelta": Field("no_delta", "flag"),
-        },
+        Form(
+            {
+                "protocolVersion": Field(kind="integer", needed=True),
+                "sessionId": Field(kind="text"),
+                "after": Field(kind="integer"),
+                "noDelta": Field(kind="flag"),
+            }
+        ),
     ),
-    "prompt": (
-        PromptRequest,
-        {
-            "messageId": Field("message_id", "text", needed=True),
-            "content": Field("content", "text", needed=True),
-            "sessionId": Field("session_id", "text"),
-        },
-    ),
-    "interrupt": (InterruptRequest, {"sessionId": Field("session_id", "text", needed=True)}),
-    "decide": (
-        DecideRequest,
-        {
-            "approvalId": Field("approval_id", "text", needed=True),
-            "answer": Field("answer", "answer", needed=True),
-            "note": Field("note", "text"),
-        },
-    ),
-    "getEntries": (
-        EntriesRequest,
-        {
-            "sessionId": Field("session_id", "text", needed=True),
-            "since": Field("since", "integer", needed=True),
-            "cursor": Field("cursor", "text"),
-        },
-    ),
-    "sessions": (SessionsRequest, {}),
+    "prompt": (PromptRequest, PROMPT_FORM),
+    "interrupt": (InterruptRequest, INTERRUPT_FORM),
+    "decide": (DecideRequest, DECIDE_FORM),
+    "getEntries": (EntriesRequest, ENTRIES_FORM),
+    "sessions": (SessionsRequest, Form()),
 }
-"""The form of each verb, by the names of the wire."""
 
 
 def decode_request(value: object) -> Request:
-    """Return the request that ``value`` is.
+    """Return the request that ``value`` is, by its field ``verb``.
 
     Raises:
-        DecodeError: it is no object, or a field is missing, unknown or of another type.
+        DecodeError: it is no object, or a field is missing, unknown or of another kind.
     """
     if not isinstance(value, dict):
         raise DecodeError("it is not a JSON object")
     verb = value.get("verb")
-    form = FORMS.get(verb) if isinstance(verb, str) else None
-    if form is None:
-        raise DecodeError(f"there is no verb {verb!r}")
-    return _built(*form, {key: field for key, field in value.items() if key != "verb"})
-
-
-def _built(made: type[Any], fields: dict[str, Field], given: JsonObject) -> Request:
-    unknown = sorted(given.keys() - fields.keys())
-    if unknown:
-        raise DecodeError(f"there is no field {unknown[0]!r}")
-    for key, field in fields.items():
-        if key in given:
-            _check(key, field.kind, given[key])
-        elif field.needed:
-            raise DecodeError(f"the field {key!r} is missing")
-    named = {fields[key].name: value for key, value in given.items() if fields[key].name}
-    request: Request = made(**named)
+    known = _FORMS.get(verb) if isinstance(verb, str) else None
+    if known is None:
+        raise DecodeError(f"there is no verb {str(verb)[:80]!r}")
+    made, form = known
+    fields = form.read({key: field for key, field in value.items() if key != "verb"})
+    request: Request = made(**fields)
     return request
 
 
-def _check(key: str, kind: Kind, value: object) -> None:
-    if not _FITS[kind](value):
-        raise DecodeError(f"the field {key!r} is no {kind}")
+def check_version(hello: Hello) -> None:
+    """Check that the client speaks the same protocol.
 
-
-_FITS: Final[dict[Kind, Callable[[object], bool]]] = {
-    "text": lambda value: isinstance(value, str),
-    "integer": lambda value: type(value) is int,
-    "flag": lambda value: isinstance(value, bool),
-    "answer": lambda value: isinstance(value, str) and value in get_args(ClientWord),
-    "version": lambda value: type(value) is int,
-}
+    Raises:
+        ProtocolMismatchError: it does not.
+    """
+    if hello.protocol_version != PROTOCOL_VERSION:
+        raise ProtocolMismatchError

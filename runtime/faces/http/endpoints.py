@@ -1,0 +1,165 @@
+"""The six endpoints of the wire protocol.
+
+Source: H-10, H-20..H-30, H-40..H-43, N-17, N-19.
+"""
+
+from typing import Final
+
+from actors.errors.control import InactiveError
+from runtime.faces.http.answers import json_answer, nothing
+from runtime.faces.http.call import NO_FIELDS, Answer, Call, Endpoint
+from runtime.faces.http.shapes import (
+    ACK,
+    DECIDE_RESULT,
+    ENTRIES,
+    EVENT_STREAM,
+    SESSIONS,
+)
+from runtime.faces.http.stream import EventStream, Subscription, cursor_of
+from runtime.faces.wire.errors import DecodeError
+from runtime.faces.wire.forms import Field, Form
+from runtime.faces.wire.requests import (
+    DECIDE_FORM,
+    ENTRIES_FORM,
+    INTERRUPT_FORM,
+    PROMPT_FORM,
+    DecideRequest,
+    EntriesRequest,
+    InterruptRequest,
+    PromptRequest,
+)
+from runtime.faces.wire.view import FEATURES
+
+EVENTS_QUERY: Final = Form(
+    {
+        "sessionId": Field(kind="text", needed=True),
+        "after": Field(
+            kind="integer", about="The last durable seq that the client has; -1 for all."
+        ),
+        "noDelta": Field(kind="flag", about="Leave out the growing snapshots of replies."),
+        "features": Field(
+            kind="text", about=f"Some of {', '.join(FEATURES)}, with commas between."
+        ),
+    }
+)
+DECIDE_QUERY: Final = Form(
+    {"features": Field(kind="text", choices=("winner",), about="Say what settled the ask.")}
+)
+
+
+async def prompt(call: Call) -> Answer:
+    """Hand input to a session."""
+    request = PromptRequest(**await call.body(PROMPT_FORM))
+    if request.session_id is None:
+        call.services.clients.spawn(call.client)
+    return json_answer(await call.services.verbs.prompt(request, call.client))
+
+
+async def interrupt(call: Call) -> Answer:
+    """End what runs in a session."""
+    request = InterruptRequest(**await call.body(INTERRUPT_FORM))
+    found = await call.services.verbs.interrupt(request)
+    if call.services.strict_interrupt and not found:
+        raise InactiveError(request.session_id)
+    return nothing()
+
+
+async def decide(call: Call) -> Answer:
+    """Answer an ask."""
+    winner = "features" in call.query(DECIDE_QUERY)
+    request = DecideRequest(**await call.body(DECIDE_FORM))
+    client = call.client or None
+    return json_answer(await call.services.verbs.decide(request, client, winner=winner))
+
+
+async def entries(call: Call) -> Answer:
+    """Read the durable events behind a seq."""
+    request = EntriesRequest(**await call.body(ENTRIES_FORM))
+    return json_answer(await call.services.verbs.entries(request))
+
+
+async def sessions(call: Call) -> Answer:
+    """List the sessions."""
+    call.query(NO_FIELDS)
+    return json_answer(await call.services.verbs.sessions())
+
+
+async def events(call: Call) -> Answer:
+    """Follow a session."""
+    services, wanted = call.services, subscription(call)
+    services.clients.check_stream(call.client)
+    return EventStream(
+        services.verbs,
+        wanted,
+        limits=services.limits,
+        clock=services.clock,
+        drain=services.drain,
+        counted=services.clients.stream(call.client),
+    )
+
+
+def subscription(call: Call) -> Subscription:
+    """Return what the query of a stream asks for.
+
+    Raises:
+        DecodeError: it cannot be read, or asks for a feature that there is not.
+    """
+    given = call.query(EVENTS_QUERY)
+    features = tuple(name for name in given.pop("features", "").split(",") if name)
+    unknown = [name for name in features if name not in FEATURES]
+    if unknown:
+        raise DecodeError(f"there is no feature {unknown[0][:80]!r}")
+    resumed = cursor_of(call.request.headers.get("last-event-id"))
+    return Subscription(resumed=resumed, features=features, **given)
+
+
+WIRE: Final = (
+    Endpoint(
+        method="POST",
+        path="/v1/prompt",
+        handler=prompt,
+        summary="Hand input to a session; it is durable when it is acknowledged.",
+        body=PROMPT_FORM,
+        answers={200: ACK},
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/interrupt",
+        handler=interrupt,
+        summary="End what runs in a session.",
+        body=INTERRUPT_FORM,
+        answers={204: None},
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/decide",
+        handler=decide,
+        summary="Answer an ask; the first answer counts.",
+        body=DECIDE_FORM,
+        query=DECIDE_QUERY,
+        answers={200: DECIDE_RESULT},
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/entries",
+        handler=entries,
+        summary="Read the durable events behind a seq.",
+        body=ENTRIES_FORM,
+        answers={200: ENTRIES},
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/sessions",
+        handler=sessions,
+        summary="List the sessions.",
+        answers={200: SESSIONS},
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/events",
+        handler=events,
+        summary="Follow a session: what was missed, and then what happens.",
+        query=EVENTS_QUERY,
+        answers={200: EVENT_STREAM},
+    ),
+)
