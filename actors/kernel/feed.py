@@ -79,8 +79,11 @@ class FeedHub(Generic[E, L]):
         if end <= self._end or self.closed:
             return
         self._end = end
-        for reader in self._readers:
-            reader.wake()
+        if len(
+            self._readers
+        ):  # most sessions have none, and looping over a weak set costs as much as a wake
+            for reader in self._readers:
+                reader.wake()
 
     def push_live(self, item: L) -> None:
         """Show ``item`` to the readers, behind the durable items that are there now.
@@ -88,7 +91,7 @@ class FeedHub(Generic[E, L]):
         A reader that is behind gets it when it has read those. When too many wait for a reader,
         neighbours are merged; what cannot be merged is dropped, oldest first.
         """
-        if self.closed:
+        if self.closed or not len(self._readers):
             return
         for reader in self._readers:
             reader.show(item)

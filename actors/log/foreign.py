@@ -7,6 +7,8 @@ Source: K-36.
 
 from typing import Any, NamedTuple
 
+import orjson
+
 from actors.log.json_text import paired, without_surrogates
 from actors.log.plain import MAX_DEPTH
 
@@ -35,7 +37,11 @@ def mend(value: object) -> Mended:
 
     What is deeper than a log can hold is left as it is, for the log to refuse.
     """
-    return _mended(value, 0)
+    try:
+        orjson.dumps(value)
+    except TypeError:
+        return _mended(value, 0)
+    return Mended(value, 0)  # what can be written as UTF-8 needs no look at each text
 
 
 def _mended(value: object, depth: int) -> Mended:

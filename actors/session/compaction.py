@@ -151,7 +151,7 @@ class Compaction:
             self._history = self._history.failed(now_ms)
         elif outcome.outcome == "compacted":
             self._history = self._history.succeeded(now_ms)
-            self._session.context_changed()
+            self._session.archived()
 
     async def _compact(self, cause: Cause) -> CompactionOutcome | CompactionError:
         visible = self._session.log.projection().messages

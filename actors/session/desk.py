@@ -12,7 +12,7 @@ import trio
 from actors.errors import GreenroomError
 from actors.errors.session import TurnLostError
 from actors.kernel.reply import Reply
-from actors.log.events import Draft, Event
+from actors.log.events import Draft
 from actors.session.compaction import Compaction
 from actors.session.edits import append_draft, occlusion_draft
 from actors.session.family import Family
@@ -23,6 +23,7 @@ from actors.session.messages import (
     Abandon,
     Answer,
     Append,
+    AppendAll,
     AwaitResult,
     Close,
     Compact,
@@ -139,7 +140,7 @@ class Desk:
                 return LATER
             case ReadProjection() | ReadQueue() | ReadInspection():
                 return self._read(message)
-            case Append() | Occlude() | Rename() | Close() | Reopen():
+            case Append() | AppendAll() | Occlude() | Rename() | Close() | Reopen():
                 return self._edit(message)
             case _:
                 return self._take(message, reply)
@@ -190,11 +191,14 @@ class Desk:
             case _:
                 assert_never(message)
 
-    def _edit(self, message: Append | Occlude | Rename | Close | Reopen) -> Event | None:
+    def _edit(self, message: Append | AppendAll | Occlude | Rename | Close | Reopen) -> object:
+        """Fold what a caller writes; answers with its event, or all of a batch."""
         log = self.session.log
         match message:
             case Append():
                 drafts = [append_draft(message, running=self.running)]
+            case AppendAll(appends):
+                drafts = [append_draft(append, running=self.running) for append in appends]
             case Occlude(start, end, summary):
                 drafts = [occlusion_draft(log, start, end, summary)]
             case Rename(title):
@@ -208,6 +212,8 @@ class Desk:
                 assert_never(message)
         self.session.context_changed()
         events = self.session.journal.post(*drafts) if drafts else ()
+        if isinstance(message, AppendAll):
+            return events
         return events[-1] if events else None
 
     async def _answer(self, message: Answer, reply: Reply[object]) -> None:

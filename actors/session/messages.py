@@ -32,6 +32,13 @@ class Append:
 
 
 @attrs.frozen
+class AppendAll:
+    """Append several events, all or none, in one batch with one answer."""
+
+    appends: tuple[Append, ...]
+
+
+@attrs.frozen
 class Occlude:
     """Hide the closed interval of seqs; with ``summary``, one user message stands in its place."""
 
@@ -181,6 +188,7 @@ class Reopen:
 QueueOperation: TypeAlias = EditInput | MoveInput | WithdrawInput | Hold | Release
 Work: TypeAlias = (
     Append
+    | AppendAll
     | Occlude
     | Fork
     | Prompt

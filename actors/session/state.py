@@ -57,6 +57,7 @@ class SessionState:
         """How often this session's budget was extended; known once :attr:`spent` was read."""
         self.handed_down: frozenset[str] | None = None
         """The tools that the sessions above have; None for the root of a tree."""
+        self._archived: bool | None = None
         self._tools: dict[str, Tool] | None = None
         self.header_written: bytes | None = None
         """The request header that this actor logged last (D-97)."""
@@ -95,7 +96,9 @@ class SessionState:
             AgentUnknownError: the engine was opened without the agent.
         """
         if self._tools is None:
-            mine = {NAME: RetrieveTool(self.log)} if has_archives(self.log) else {}
+            if self._archived is None:
+                self._archived = has_archives(self.log)
+            mine = {NAME: RetrieveTool(self.log)} if self._archived else {}
             within = self.handed_down
             named = self.agent.tools.items()
             self._tools = mine | {n: t for n, t in named if within is None or n in within}
@@ -116,6 +119,11 @@ class SessionState:
         if self.agent.budget is not None:
             self._spent = self.spent.plus(spent_by(usage, self.agent.price))
             self.services.spending.note(self.path, self._spent)
+
+    def archived(self) -> None:
+        """A compaction put something away: the model may read it from now on."""
+        self._archived = True
+        self.context_changed()
 
     def context_changed(self) -> None:
         """The history was changed behind the model's back: what was known about it is not any more."""

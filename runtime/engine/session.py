@@ -15,6 +15,7 @@ from actors.session.interruption import Interruption
 from actors.session.messages import (
     Abandon,
     Append,
+    AppendAll,
     AwaitResult,
     Close,
     Compact,
@@ -141,6 +142,11 @@ class Session:
     async def append(self, type: str, data: JsonValue) -> Event:  # noqa: A002 - the wire word
         """Append one event of a registered word; durable on return."""
         return cast("Event", await self.send(Append(type, data)))
+
+    async def append_all(self, events: Sequence[tuple[str, JsonValue]]) -> tuple[Event, ...]:
+        """Append several events, given as (type, data), all or none; durable on return."""
+        appends = tuple(Append(word, data) for word, data in events)
+        return cast("tuple[Event, ...]", await self.send(AppendAll(appends)))
 
     async def occlude(self, start: int, end: int, *, summary: Content | None = None) -> Event:
         """Hide the events from ``start`` to ``end``; with ``summary``, it stands in their place.

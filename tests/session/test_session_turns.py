@@ -472,3 +472,21 @@ async def test_a_large_tool_result_is_cut_in_the_log_with_a_marker():
     content = of(events, "tool/result")[0]["content"]
     assert len(content) < 62_000
     assert "truncated" in content
+
+
+async def test_a_batch_of_events_is_appended_whole_or_not_at_all():
+    turn = [
+        ("user/message", {"content": "hi", "source": "user"}),
+        ("turn/start", {"turn": 1}),
+        ("assistant/message", {"content": [{"type": "text", "text": "hello"}]}),
+        ("turn/end", {"turn": 1, "reason": "completed"}),
+    ]
+    async with open_engine() as engine:
+        session = await engine.create()
+        events = await session.append_all(turn)
+        assert [event.seq for event in events] == [0, 1, 2, 3]
+        with pytest.raises(GreenroomError):
+            await session.append_all([*turn, ("tool/result", {"toolCallId": "x", "content": ""})])
+        assert (await session.inspect()).events == 4
+        assert len((await session.projection()).messages) == 2
+        await keeps_its_promises(engine, session)
