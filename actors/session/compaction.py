@@ -132,7 +132,8 @@ class Compaction:
             with scope:
                 async with self._session.services.compaction_slots:
                     outcome = await self._compact(cause)
-        except UsageError as refused:  # the log takes no such summary, or nobody can make one any more
+        except UsageError as refused:
+            # The log takes no such summary, or nobody can make one any more.
             outcome = CompactionError(self._session.id, str(refused))
         finally:
             self._scope, self._basis = None, None
