@@ -179,7 +179,9 @@ class AgentUnknownError(UsageError):
         self.name = name
 
     def __str__(self) -> str:
-        return f"no agent {self.name!r}: open the engine with agents=[Agent(name={self.name!r}, ...)]"
+        return (
+            f"no agent {self.name!r}: open the engine with agents=[Agent(name={self.name!r}, ...)]"
+        )
 
 
 class ModelMissingError(UsageError):
@@ -233,6 +235,19 @@ class ResultTypeError(ModelError):
 
     def __str__(self) -> str:
         return f"the reply is no {self.wanted}: {self.why}"
+
+
+class ResultTypeUnsupportedError(UsageError):
+    """JSON cannot be read as the type that was asked for."""
+
+    code = "RESULT_TYPE_UNSUPPORTED"
+
+    def __init__(self, wanted: str, why: str) -> None:
+        super().__init__(wanted, why)
+        self.wanted, self.why = wanted, why
+
+    def __str__(self) -> str:
+        return f"returns={self.wanted} {self.why}: use an attrs class, or a type made of JSON's own"
 
 
 class InputUnknownError(UsageError):

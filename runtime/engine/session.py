@@ -40,7 +40,7 @@ from runtime.engine.feed import Feed
 from runtime.engine.following import Following
 from runtime.engine.queue import Queue
 from runtime.engine.turn import Turn
-from runtime.engine.typed import typed_result
+from runtime.engine.typed import check_wanted, typed_result
 
 T = TypeVar("T")
 
@@ -73,15 +73,22 @@ class Session:
     ) -> TurnResult[T]:
         """Prompt, and own the turn: return its result, or interrupt it when cancelled (K-24).
 
-        With ``returns`` the reply's text must be JSON that fits the type; a reply that does not is shown
-        to the model once more.
+        During another turn the input waits for the one after, and this call with it: also when the other
+        is interrupted or fails, until a prompt or ``queue.release()`` takes what waits.
+
+        With ``returns`` the reply's text must be JSON that fits the type, as the arguments of a typed tool
+        must; a reply that does not is shown to the model once more.
 
         Raises:
+            ResultTypeUnsupportedError: JSON cannot be read as that type; nothing was accepted.
             ResultTypeError: the second reply did not fit either.
+            GreenroomError: whatever :meth:`prompt` refuses.
 
         Cancellation:
             The turn is interrupted, and its end is waited for, before Cancelled goes on.
         """
+        if returns is not None:
+            check_wanted(returns)
         result = await self._run(content, message_id)
         if returns is None:
             return cast("TurnResult[T]", result)

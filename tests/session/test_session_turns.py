@@ -12,6 +12,7 @@ from actors.errors.session import (
     MessageConflictError,
     ModelMissingError,
     ResultTypeError,
+    ResultTypeUnsupportedError,
     SessionClosedError,
     TurnOpenError,
 )
@@ -270,6 +271,29 @@ async def test_a_typed_result_is_asked_for_once_more_when_it_does_not_fit():
         assert result.value == Sum(3)
         with pytest.raises(ResultTypeError):
             await session.run("add", returns=Sum)
+
+
+async def test_a_typed_result_is_read_as_strictly_as_the_arguments_of_a_tool():
+    model = ScriptedModel([Say('{"total": 3.5}'), Say('{"total": "3"}')])
+    async with open_engine(model=model) as engine:
+        session = await engine.create()
+        with pytest.raises(ResultTypeError, match='total: must be an integer, not "3"'):
+            await session.run("add", returns=Sum)
+
+
+async def test_a_type_that_json_cannot_be_read_as_costs_no_turn():
+    async with open_engine(model=ScriptedModel([])) as engine:
+        session = await engine.create()
+        with pytest.raises(ResultTypeUnsupportedError, match="no JSON schema"):
+            await session.run("add", returns=type(engine))
+        assert await session.read() == []
+
+
+async def test_a_second_turn_that_does_not_complete_has_no_value():
+    async with open_engine(model=ScriptedModel([Say("no")])) as engine:
+        session = await engine.create()
+        result = await session.run("add", returns=Sum)
+    assert (result.reason, result.value) == ("error", None)
 
 
 async def test_a_feed_gives_every_event_once_and_the_pieces_between(autojump_clock):
