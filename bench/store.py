@@ -10,7 +10,7 @@ import gc
 import statistics
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+from itertools import count
 from pathlib import Path
 from time import perf_counter
 
@@ -21,6 +21,11 @@ import trio
 
 from actors.log.events import Event
 from actors.ports.store import EventStore, Lineage, SessionRecord
+from bench.sizes import SIZES, Sizes
+from bench.timing import alternate_async, wall_s
+from runtime.cli.bench.figure import Figure, Outcome
+from runtime.cli.bench.sampling import Rounds
+from runtime.cli.bench.table import head, lines
 from runtime.stores.open import open_store
 
 SESSIONS = 100
@@ -111,96 +116,111 @@ def _one(seq: int, step: int) -> Event:
     return Event(seq, 1_000, word, body)
 
 
-async def compare_appends(folder: Path, title: str, rows_each: int, size: int, rounds: int) -> None:
-    """Print one line for B3 or B4."""
-    db = raw(folder / f"raw-{rows_each}.db")
-    ratios, theirs, ours = [], [], []
-    async with open_store(str(folder / f"ours-{rows_each}.db")) as store:
+async def append_figures(folder: Path, name: str, rows_each: int, sizes: Sizes) -> list[Figure]:
+    """B3 and B4, the store's part: appends of events that are made already."""
+    appends = max(SESSIONS, sizes.turns * sizes.writers)
+    db = raw(folder / f"bare-{rows_each}.db")
+    theirs, ours = [], []
+    async with open_store(str(folder / f"store-{rows_each}.db")) as store:
         epoch = await store.claim("bench")
         lengths = [0] * SESSIONS
         for number in range(SESSIONS):
             await store.create(SessionRecord(id=f"s{number}", created_ms=0), epoch=epoch)
-        for round_ in range(rounds):
+        for round_ in range(sizes.rounds):
             gc.collect()
-            theirs.append(raw_commits(db, round_ * size, size, rows_each))
-            ours.append(await our_appends(store, epoch, lengths, size * 4, rows_each))
-            ratios.append(ours[-1].rate / theirs[-1].rate)
+            theirs.append(raw_commits(db, round_ * appends, max(20, appends // 4), rows_each))
+            ours.append(await our_appends(store, epoch, lengths, appends, rows_each))
     db.close()
-    ours_p99 = statistics.median(f.wait_ms(0.99) for f in ours)
-    raw_p50 = statistics.median(f.wait_ms(0.5) for f in theirs)
-    print(
-        f"{title}: {_rate(ours)}/s against {_rate(theirs)}/s, ratio {statistics.median(ratios):.2f};"
-        f" p50 {statistics.median(f.wait_ms(0.5) for f in ours):.2f} ms, p99 {ours_p99:.2f} ms"
-        f" = {ours_p99 / raw_p50:.1f} raw commits of {raw_p50:.2f} ms"
-    )
-
-
-def _rate(rounds: list[Figures]) -> str:
-    return f"{statistics.median(f.rate for f in rounds):,.0f}"
-
-
-async def compare_forks(folder: Path, rounds: int) -> None:
-    """A durable fork must cost what an empty session costs, whatever the length of its source."""
-    async with open_store(str(folder / "forks.db")) as store:
-        epoch = await store.claim("bench")
-        events = [event for number in range(1_667) for event in turn(number * 6)][:10_000]
-        await store.create(SessionRecord(id="long", created_ms=0), events, epoch=epoch)
-        plain = await _times(rounds, lambda i: store.create(_record(f"p{i}"), epoch=epoch))
-        forks = await _times(
-            rounds,
-            lambda i: store.create(
-                _record(f"f{i}", Lineage("long", 9_000 + i % 1000)), epoch=epoch
-            ),
+    rounds = Rounds([(mine.rate, other.rate) for mine, other in zip(ours, theirs, strict=True)])
+    p50, p99 = (statistics.median(one.wait_ms(share) for one in ours) for share in (0.5, 0.99))
+    return [
+        Figure(
+            id=name,
+            title=f"the store alone, appends of {rows_each}",
+            value=rounds.ours,
+            unit="acks/s",
+            limit=rounds.theirs,
+            limit_name="raw commits",
+            ratio=rounds.ratio,
+            notes=(f"{SESSIONS} sessions; p50 {p50:.2f} ms, p99 {p99:.2f} ms",),
         )
-    print(
-        f"B5 durable fork of 10,000 events: {forks * 1000:.2f} ms, an empty session"
-        f" {plain * 1000:.2f} ms, ratio {forks / plain:.2f}"
-    )
+    ]
+
+
+async def fork_figures(folder: Path, sizes: Sizes) -> list[Figure]:
+    """B5, the store's part: a fork must cost what an empty session costs, whatever its source holds."""
+    async with open_store(str(folder / "store-forks.db")) as store:
+        epoch = await store.claim("bench")
+        turns = sizes.events // len(TURN)
+        events = [event for number in range(turns) for event in turn(number * len(TURN))]
+        await store.create(SessionRecord(id="long", created_ms=0), events, epoch=epoch)
+        numbers = count()
+
+        async def plain() -> float:
+            return await wall_s(lambda: store.create(_record(f"p{next(numbers)}"), epoch=epoch))
+
+        async def fork() -> float:
+            lineage = Lineage("long", len(events) * 9 // 10)
+            record = _record(f"f{next(numbers)}", lineage)
+            return await wall_s(lambda: store.create(record, epoch=epoch))
+
+        rounds = await alternate_async(sizes.probes, fork, plain)
+    return [
+        Figure(
+            id="B5.store",
+            title=f"the store alone, a fork of {len(events):,} events",
+            value=rounds.ours * 1000,
+            unit="ms",
+            limit=rounds.theirs * 1000,
+            limit_name="an empty session",
+            ratio=rounds.ratio,
+        )
+    ]
 
 
 def _record(session_id: str, lineage: Lineage | None = None) -> SessionRecord:
     return SessionRecord(id=session_id, created_ms=0, lineage=lineage)
 
 
-async def _times(count: int, call: Callable[[int], Awaitable[None]]) -> float:
-    waits = []
-    for number in range(count):
-        then = perf_counter()
-        await call(number)
-        waits.append(perf_counter() - then)
-    return statistics.median(waits)
-
-
-async def compare_reads(folder: Path, sessions: int, rounds: int) -> None:
-    """B7: open many sessions of 60 events, against the bare rows and their loads."""
-    path = folder / "reads.db"
-    ratios, ours, theirs, alone = [], [], [], []
+async def read_figures(folder: Path, sizes: Sizes) -> list[Figure]:
+    """B7, the store's part: many sessions of 60 events, against the bare rows and their loads."""
+    path = folder / "store-reads.db"
     async with open_store(str(path)) as store:
         epoch = await store.claim("bench")
-        events = [event for number in range(10) for event in turn(number * 6)]
+        events = [event for number in range(10) for event in turn(number * len(TURN))]
         async with trio.open_nursery() as nursery:
-            for number in range(sessions):
+            for number in range(sizes.actors):
                 nursery.start_soon(_create, store, f"r{number}", events, epoch)
         db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-        for _ in range(rounds):
-            gc.collect()
-            theirs.append(sessions / _raw_reads(db))
-            ours.append(sessions / await _our_reads(store, sessions, 50))
-            alone.append(sessions / await _our_reads(store, sessions, 1))
-            ratios.append(ours[-1] / theirs[-1])
+
+        async def bare() -> float:
+            await trio.lowlevel.checkpoint()
+            return sizes.actors / raw_reads(db)
+
+        async def read() -> float:
+            return sizes.actors / await _our_reads(store, sizes.actors, 50)
+
+        rounds = await alternate_async(sizes.rounds, read, bare)
         db.close()
-    print(
-        f"B7 read {sessions} sessions of 60 events with loads: {statistics.median(ours):,.0f}/s"
-        f" (one after the other {statistics.median(alone):,.0f}/s)"
-        f" against {statistics.median(theirs):,.0f}/s, ratio {statistics.median(ratios):.2f}"
-    )
+    return [
+        Figure(
+            id="B7.store",
+            title=f"the store alone, sessions of {len(events)} events and loads",
+            value=rounds.ours,
+            unit="/s",
+            limit=rounds.theirs,
+            limit_name="raw rows and the loads of their JSON",
+            ratio=rounds.ratio,
+        )
+    ]
 
 
 async def _create(store: EventStore, session_id: str, events: list[Event], epoch: int) -> None:
     await store.create(_record(session_id), events, epoch=epoch)
 
 
-def _raw_reads(db: apsw.Connection) -> float:
+def raw_reads(db: apsw.Connection) -> float:
+    """Return the seconds that reading every event of every session takes, with its JSON parsed."""
     began = perf_counter()
     keys = [row[0] for row in db.execute("SELECT key FROM sessions")]
     for key in keys:
@@ -223,8 +243,8 @@ async def _our_reads(store: EventStore, sessions: int, at_once: int) -> float:
     return perf_counter() - began
 
 
-async def size_on_disk(folder: Path) -> None:
-    """Print the bytes that an event of this mix takes."""
+async def size_figure(folder: Path) -> Figure:
+    """Return the bytes that an event of this mix takes on disk."""
     path = folder / "size.db"
     turns = 2_000
     async with open_store(str(path)) as store:
@@ -235,23 +255,34 @@ async def size_on_disk(folder: Path) -> None:
             for number in range(20):
                 await store.append(f"z{number}", turn(step * 6), expected_seq=step * 6, epoch=epoch)
     mean = sum(len(body) for _, body in BODIES) / len(BODIES)
-    print(
-        f"size: {path.stat().st_size / (turns * 6):.0f} bytes per event with bodies of {mean:.0f} on average"
+    return Figure(
+        id="store.size",
+        title=f"an event on disk, with a body of {mean:.0f} bytes on average",
+        value=path.stat().st_size / (turns * len(TURN)),
+        unit="bytes",
     )
 
 
-async def main() -> None:
-    """Run everything."""
-    quick = "--quick" in sys.argv
-    rounds = 3 if quick else 9
+async def measure(sizes: Sizes, folder: Path) -> list[Figure]:
+    """Return every figure."""
+    return [
+        *await append_figures(folder, "B3.store", len(TURN), sizes),
+        *await append_figures(folder, "B4.store", 1, sizes),
+        *await fork_figures(folder, sizes),
+        *await read_figures(folder, sizes),
+        await size_figure(folder),
+    ]
+
+
+def main() -> int:
+    """Print the table."""
+    sizes = SIZES["quick" if "--quick" in sys.argv else "full"]
     with tempfile.TemporaryDirectory(dir=Path.cwd() if "--here" in sys.argv else None) as name:
-        folder = Path(name)
-        await compare_appends(folder, "B3 ack per turn of 6 events", 6, 1_500, rounds)
-        await compare_appends(folder, "B4 ack per event", 1, 3_000, rounds)
-        await compare_forks(folder, 300)
-        await compare_reads(folder, 1_000, rounds)
-        await size_on_disk(folder)
+        figures = trio.run(measure, sizes, Path(name))
+    outcome = Outcome(id="store", title="the SQLite store", figures=tuple(figures))
+    print("\n".join([head(), *lines(outcome)]))
+    return 0
 
 
 if __name__ == "__main__":
-    trio.run(main)
+    raise SystemExit(main())

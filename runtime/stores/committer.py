@@ -13,6 +13,7 @@ import trio
 
 from actors.errors import GreenroomError
 from actors.errors.store import StoreCorruptError, UnstorableError
+from runtime.stores.checkpointing import Checkpointer, copy_log
 from runtime.stores.faults import DAMAGED, UNSTORABLE, unavailable
 from runtime.stores.handover import Handover
 from runtime.stores.settings import SqliteSettings
@@ -28,6 +29,9 @@ class Writer:
         self._cursors = Cursors()
         self.commits = 0
         """Transactions committed so far."""
+        self.log_pages = 0
+        """Pages in the write-ahead log after the last commit."""
+        db.set_wal_hook(self._note_log)
 
     def write(self, group: Sequence[Write]) -> None:
         """Serve ``group`` in one transaction; afterwards every member has its result.
@@ -43,9 +47,18 @@ class Writer:
             for write in group:
                 write.refuse(unavailable(self._name, error))
 
+    def copy_rest_and_write(self, group: Sequence[Write]) -> None:
+        """Copy the rest of the write-ahead log, then :meth:`write`."""
+        copy_log(self._db)
+        self.write(group)
+
     def close(self) -> None:
         """Close the connection; the last one to close copies the write-ahead log back."""
         self._db.close()
+
+    def _note_log(self, _db: apsw.Connection, _name: str, pages: int) -> int:
+        self.log_pages = pages
+        return apsw.SQLITE_OK
 
     def _write_alone(self, write: Write) -> None:
         try:
@@ -80,6 +93,7 @@ def _decide(write: Write, transaction: Transaction) -> None:
 async def commit_groups(
     writes: Handover[Write],
     writer: Writer,
+    checkpointer: Checkpointer,
     settings: SqliteSettings,
     *,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
@@ -88,5 +102,7 @@ async def commit_groups(
     limiter = trio.CapacityLimiter(1)
     task_status.started()
     while group := await writes.take(settings.group_events, settings.group_delay_s):
+        write = writer.copy_rest_and_write if checkpointer.take_rest() else writer.write
         with writes.settling(group):
-            await trio.to_thread.run_sync(writer.write, group, limiter=limiter)
+            await trio.to_thread.run_sync(write, group, limiter=limiter)
+        checkpointer.consider(writer.log_pages)

@@ -25,6 +25,7 @@ class Connections:
 
     lock: OwnerLock
     writer: apsw.Connection
+    checkpointer: apsw.Connection
     readers: tuple[apsw.Connection, ...]
 
 
@@ -71,27 +72,24 @@ def connect(path: Path, lock: OwnerLock, settings: SqliteSettings) -> Connection
 
 def _open_all(path: Path, lock: OwnerLock, settings: SqliteSettings) -> Connections:
     with ExitStack() as opened:
-        writer = opened.enter_context(closing(_open(path, settings)))
-        _prepare_writer(writer, path, settings)
-        readers = [
-            opened.enter_context(closing(_open(path, settings))) for _ in range(settings.readers)
-        ]
+        writer, checkpointer, *readers = (
+            opened.enter_context(closing(_open(path, settings)))
+            for _ in range(2 + settings.readers)
+        )
+        version = check_ours(writer, str(path))
+        writer.pragma("journal_mode", "wal")
+        writer.pragma("secure_delete", 1)
+        for db in (writer, checkpointer):
+            db.pragma("synchronous", _SYNCHRONOUS[settings.durability])
+            db.pragma("wal_autocheckpoint", 0)
         for reader in readers:
             reader.pragma("query_only", 1)
+        migrate(writer, version)
         opened.pop_all()  # they stay open
-    return Connections(lock, writer, tuple(readers))
+    return Connections(lock, writer, checkpointer, tuple(readers))
 
 
 def _open(path: Path, settings: SqliteSettings) -> apsw.Connection:
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     db.set_busy_timeout(round(settings.busy_timeout_s * 1000))
     return db
-
-
-def _prepare_writer(db: apsw.Connection, path: Path, settings: SqliteSettings) -> None:
-    version = check_ours(db, str(path))
-    db.pragma("journal_mode", "wal")
-    db.pragma("synchronous", _SYNCHRONOUS[settings.durability])
-    db.pragma("wal_autocheckpoint", settings.checkpoint_pages)
-    db.pragma("secure_delete", 1)
-    migrate(db, version)

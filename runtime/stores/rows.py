@@ -30,17 +30,10 @@ def to_rows(session_id: str, key: int, start: int, events: Sequence[Event]) -> l
     Raises:
         UnstorableError: they have others.
     """
-    rows: list[StoredRow] = []
-    seq = start
-    for event in events:
-        if event.seq != seq:
-            raise UnstorableError(session_id, f"seq {event.seq} where {seq} is due")
-        body = event.body
-        plain = event.op is None and event.sources is None and not event.ignorable
-        marks = None if plain else _marks(event)
-        rows.append((key, seq, event.time_ms, event.type, body, crc32(body), marks))
-        seq += 1
-    return rows
+    for due, event in enumerate(events, start):
+        if event.seq != due:
+            raise UnstorableError(session_id, f"seq {event.seq} where {due} is due")
+    return [(key, e.seq, e.time_ms, e.type, e.body, crc32(e.body), _marks(e)) for e in events]
 
 
 def to_events(session_id: str, start: int, rows: Iterable[LoadedRow]) -> list[Event]:
@@ -63,7 +56,9 @@ def to_events(session_id: str, start: int, rows: Iterable[LoadedRow]) -> list[Ev
     return events
 
 
-def _marks(event: Event) -> str:
+def _marks(event: Event) -> str | None:
+    if event.op is None and event.sources is None and not event.ignorable:
+        return None
     marks: dict[str, object] = {}
     if event.op is not None:
         marks["op"] = _op_to_list(event.op)

@@ -15,6 +15,7 @@ from actors.errors.store import StoreUnavailableError
 from actors.ids import SessionId
 from actors.log.events import Event
 from actors.ports.store import EventStore, SessionRecord, SessionRow, Unsettled
+from runtime.stores.checkpointing import Checkpointer
 from runtime.stores.claiming import Claim, Ownership, Release
 from runtime.stores.committer import Writer, commit_groups
 from runtime.stores.connecting import Connections, connect, prepare
@@ -41,6 +42,8 @@ class SqliteStore(EventStore):
         self._path, self._settings = path, settings
         self._writer = Writer(connections.writer, str(path))
         self._readers = [Reader(connection, str(path)) for connection in connections.readers]
+        pages = settings.checkpoint_pages
+        self._checkpointer = Checkpointer(connections.checkpointer, pages)
         self._ownership = Ownership(str(path), connections.lock)
         self._writes: Handover[Write] = Handover(self._closed)
         self._reads: Handover[Read] = Handover(self._closed)
@@ -60,11 +63,12 @@ class SqliteStore(EventStore):
         """
         with trio.CancelScope(shield=True):
             try:
-                async with trio.open_nursery() as workers:
-                    for reader in self._readers:
-                        await workers.start(serve_reads, self._reads, reader)
-                    await workers.start(commit_groups, self._writes, self._writer, self._settings)
-                    task_status.started()
+                async with trio.open_nursery() as helpers:
+                    await helpers.start(self._checkpointer.serve)
+                    async with trio.open_nursery() as workers:
+                        await self._start(workers)
+                        task_status.started()
+                    helpers.cancel_scope.cancel()
             finally:
                 self._writes.abandon()
                 self._reads.abandon()
@@ -164,9 +168,16 @@ class SqliteStore(EventStore):
                 return events
             start, stop = chunk.resume, chunk.stop
 
+    async def _start(self, workers: trio.Nursery) -> None:
+        for reader in self._readers:
+            await workers.start(serve_reads, self._reads, reader)
+        parts = (self._writes, self._writer, self._checkpointer, self._settings)
+        await workers.start(commit_groups, *parts)
+
     def _disconnect(self) -> None:
         for reader in self._readers:
             reader.close()
+        self._checkpointer.close()
         self._writer.close()
         self._ownership.close()
 

@@ -255,4 +255,3 @@ async def test_durability_sets_what_is_waited_for(tmp_path, word, level):
     async with open_sqlite(tmp_path / "store.db", settings) as store:
         assert store._writer._db.pragma("synchronous") == level
         assert store._writer._db.pragma("journal_mode") == "wal"
-        assert store._writer._db.pragma("wal_autocheckpoint") == 10_000
