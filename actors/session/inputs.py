@@ -135,7 +135,7 @@ class Inputs:
         if self._session.log.fold.closed:
             raise SessionClosedError(self._session.id)
         if self._turn is not None:
-            raise TurnOpenError("continue")
+            raise TurnOpenError("go_on")
         visible = request_messages(self._session.log.projection().messages)
         check_continuable(self._session.id, visible)
         self._session.check_answerable()

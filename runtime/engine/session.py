@@ -48,7 +48,7 @@ T = TypeVar("T")
 class Session:
     """The address of one session; it costs no I/O and is always valid.
 
-    The first message activates the session; every verb is a message, processed in the order of its
+    ``session.queue`` has the verbs on what waits (:class:`runtime.engine.queue.Queue`). The first message activates the session; every verb is a message, processed in the order of its
     mailbox (K-23). All verbs raise SessionNotFoundError when there is no such session.
 
     Cancellation:
@@ -60,12 +60,13 @@ class Session:
         self._stage = stage
         self.id = check_session_id(session_id)
         self.queue = Queue(stage, self.id)
+        """What waits for the next step or turn: ``list``, ``edit``, ``move``, ``withdraw``, ``hold``, ``release``."""
 
     def __repr__(self) -> str:
         return f"Session({self.id!r})"
 
     async def send(self, message: Message) -> object:
-        """Send any message; the verbs below are sugar over this."""
+        """Send any message of ``actors/session/messages.py``; the verbs below are sugar over this."""
         return await self._stage.send(self.id, message)
 
     async def run(
@@ -122,7 +123,8 @@ class Session:
         """Hand input over; durable on return.
 
         An idle session starts a turn with it. During a turn, ``now`` joins it at its next step and
-        ``next`` waits for the turn after. The same ``message_id`` with the same content is accepted once;
+        ``next`` waits for the turn after. What waits when a turn is interrupted or fails goes on waiting
+        until the next prompt or ``queue.release()`` takes it. The same ``message_id`` with the same content is accepted once;
         then ``turn.duplicate`` is true.
 
         Raises:
@@ -147,16 +149,30 @@ class Session:
         return Turn(self._stage, self.id, cast("PromptReceipt", await self.send(Continue())))
 
     async def append(self, type: str, data: JsonValue) -> Event:  # noqa: A002 - the wire word
-        """Append one event of a registered word; durable on return."""
+        """Append one event of a registered word; durable on return.
+
+        Raises:
+            UnknownEventTypeError, EventDataError, OverBudgetError: the log cannot take it.
+            EngineWordError: it is evidence that the engine alone writes.
+            TurnOpenError: a turn runs, and a message or a word of the turn would break it; words that no
+                model sees are taken at any time.
+        """
         return cast("Event", await self.send(Append(type, data)))
 
     async def append_all(self, events: Sequence[tuple[str, JsonValue]]) -> tuple[Event, ...]:
-        """Append several events, given as (type, data), all or none; durable on return."""
+        """Append several events, given as (type, data), all or none; durable on return.
+
+        Raises:
+            GreenroomError: one of them is refused, as :meth:`append` would; nothing was written.
+        """
         appends = tuple(Append(word, data) for word, data in events)
         return cast("tuple[Event, ...]", await self.send(AppendAll(appends)))
 
     async def occlude(self, start: int, end: int, *, summary: Content | None = None) -> Event:
-        """Hide the events from ``start`` to ``end``; with ``summary``, it stands in their place.
+        """Hide the events from the seq ``start`` to the seq ``end``, both included; durable on return.
+
+        With ``summary``, it stands in their place, and both must be visible messages. What is hidden stays
+        in the log.
 
         Raises:
             SurfaceOpError: ``rule`` says which check of the surface refused it; nothing changed.
@@ -185,13 +201,19 @@ class Session:
     def interrupt(self, scope: Scope = "turn", cause: str = "user") -> Interruption:
         """Interrupt at once, without waiting; may be repeated.
 
-        ``turn`` ends the running turn, ``session`` a compaction too, ``tree`` everything below this
-        session, ``engine`` everything. What is queued stays queued.
+        ``turn`` ends the running turn, ``session`` a compaction too, ``tree`` this session and everything
+        below it, ``engine`` everything. A stream and an ask end at once, a tool has its grace
+        (``Limits.tool_grace_s``). What is queued stays queued until the next prompt or
+        ``queue.release()``. ``cause`` is kept in the log.
         """
         return self._stage.interrupt(self.id, scope, cause)
 
     def events(self, after: int | None = None, *, live: bool = True) -> Feed:
-        """Follow the session from behind the seq ``after``: -1 from the start, None from now."""
+        """Follow the session from behind the seq ``after``: -1 from the start, None from now.
+
+        With ``live=False`` there are durable events alone. Entering the feed raises FeedCursorError when
+        ``after`` is not a seq of the log.
+        """
         return Feed(self._stage, self.id, after, live=live)
 
     def follow(self) -> Following:
@@ -215,7 +237,11 @@ class Session:
         return cast("SessionInspection", await self._stage.send(self.id, ReadInspection()))
 
     async def result(self, message_id: str) -> TurnResult[object]:
-        """Wait for the end of the turn that took the input ``message_id``, also from an earlier process."""
+        """Wait for the end of the turn that took the input ``message_id``, also from an earlier process.
+
+        Raises:
+            InputUnknownError: no such input was accepted, or it was withdrawn.
+        """
         return cast("TurnResult[object]", await self._stage.send(self.id, AwaitResult(message_id)))
 
     async def delegate(
@@ -263,7 +289,10 @@ class Session:
         await self.send(Rename(title))
 
     async def close(self) -> None:
-        """Take no more input, durably; a running turn is interrupted. Reading goes on."""
+        """Take no more input, durably; a running turn is interrupted, and its end waited for.
+
+        Its children are closed too, unless they were kept. Reading, forking and appending go on.
+        """
         await self.send(Close())
         await self.interrupt("session", "closed").settled()
 

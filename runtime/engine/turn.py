@@ -47,7 +47,12 @@ class Turn:
         return self._receipt.joins_run
 
     async def result(self) -> TurnResult[object]:
-        """Wait for the end of the turn that takes the input.
+        """Wait for the end of the turn that takes the input; ``reason`` says how it ended.
+
+        Input that waits when another turn is interrupted or fails goes on waiting, and so does this.
+
+        Raises:
+            InputUnknownError: the input was withdrawn.
 
         Cancellation:
             The turn goes on; ask again, or interrupt it.
