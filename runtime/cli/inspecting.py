@@ -7,6 +7,7 @@ import orjson
 import trio
 
 from actors.errors import UsageError
+from actors.errors.store import SessionNotFoundError
 from actors.json import JsonObject, JsonValue
 from runtime.cli.stored import existing_store
 from runtime.formats.figures import figures
@@ -26,6 +27,21 @@ class UnreadableFileError(UsageError):
 
     def __str__(self) -> str:
         return f"{self.file}: {self.why}"
+
+
+class NothingThereError(SessionNotFoundError):
+    """What is to be inspected is neither a file nor a session."""
+
+    def __init__(self, target: str, store: str) -> None:
+        super().__init__(target)
+        self.args = (target, store)
+        self.store = store
+
+    def __str__(self) -> str:
+        return (
+            f"there is no file {self.session_id!r}, and no session of that id in {self.store}: "
+            f"greenroom sessions {self.store} lists them"
+        )
 
 
 def inspect_log(target: str, spec: str, *, as_json: bool) -> Iterator[str]:
@@ -49,7 +65,10 @@ def _file(path: Path) -> ReadLog:
 async def _stored(session_id: str, spec: str) -> ReadLog:
     """Read the session as its own export, so that both ways give the same figures."""
     async with existing_store(spec) as store:
-        record = (await store.row(session_id)).record
+        try:
+            record = (await store.row(session_id)).record
+        except SessionNotFoundError:
+            raise NothingThereError(session_id, spec) from None
         events = await store.read(session_id)
     origin = Origin(
         id=record.id,

@@ -22,7 +22,7 @@ class StoreMissingError(UsageError):
         self.store = store
 
     def __str__(self) -> str:
-        return f"there is no store at {self.store}: greenroom run makes one"
+        return f"there is no store at {self.store}: greenroom run --store {self.store} makes one"
 
 
 @asynccontextmanager

@@ -16,6 +16,7 @@ from runtime.models.replay_recording import RecordedCall, Recording
 
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 NOT_RECORDED: Final = "No result was recorded for this call."
+CUT_OFF: Final = "The call was told to end before its recorded result was due."
 _READS: Final = frozenset(
     (
         "cat",
@@ -53,14 +54,16 @@ class ReplayTool:
     timeout_s: float | None = None
 
     async def call(self, arguments: JsonValue, context: ToolContext) -> ToolOutput:
-        """Return the recorded result, an error where an error was recorded.
+        """Return the recorded result, an error where an error was recorded or the call is told to end.
 
         Cancellation:
             Ends at once; a checkpoint in any case.
         """
         recording = self.find(context.session_id)
         found = None if recording is None else self._recorded(recording, arguments, context)
-        await trio.sleep(found.duration_s * self.scale if found is not None else 0)
+        with trio.move_on_after(found.duration_s * self.scale if found is not None else 0):
+            await context.cancelled.wait()
+            return ToolOutput(content=CUT_OFF, is_error=True)
         if found is None or found.content is None:
             return ToolOutput(content=NOT_RECORDED, is_error=True)
         return ToolOutput(content=found.content, is_error=found.is_error, meta=found.meta)

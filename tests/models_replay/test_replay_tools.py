@@ -73,6 +73,22 @@ async def test_a_tool_takes_the_time_it_took(autojump_clock: Any) -> None:
     assert trio.current_time() - started == 1.5
 
 
+async def test_a_tool_that_is_told_to_end_ends_at_once(autojump_clock: Any) -> None:
+    (read,) = replay_tools(RECORDING, speed=2)
+    told = trio.Event()
+    started = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_set_later, told)
+        output = await read.call({"path": "a"}, context(cancelled=told))
+    assert trio.current_time() - started == 1
+    assert output.is_error
+
+
+async def _set_later(event: trio.Event) -> None:
+    await trio.sleep(1)
+    event.set()
+
+
 @pytest.mark.parametrize(
     ("name", "effect"),
     [
