@@ -9,7 +9,8 @@ from actors.errors import UsageError
 from actors.json import JsonObject
 from actors.log.events import Draft
 from actors.ports.model import Failed, ModelRequest
-from actors.rules.assembly import Assembled
+from actors.rules.assembly import CUT_SHORT, Assembled
+from actors.rules.interrupt import CUT_OFF_TEXT
 from actors.rules.retry import (
     CompactThenRetry,
     Decision,
@@ -183,6 +184,8 @@ class Exchange:
     async def _write_reply(self, reply: Assembled, request: ModelRequest) -> Failed | None:
         """Commit the message and its calls in one batch (design 3); a failure when the log refuses them (K-4)."""
         message: JsonObject = {"content": list(reply.content), "stopReason": reply.stop_reason}
+        if reply.stop_reason == CUT_SHORT:
+            message["errorMessage"] = CUT_OFF_TEXT
         if reply.usage is not None:
             message["usage"] = reply.usage
         self._session.count(reply.usage)

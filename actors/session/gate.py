@@ -58,7 +58,7 @@ class Gate:
             known = ", ".join(sorted(self._session.tools)) or "none"
             execution.settle(refused("TOOL_UNKNOWN", f"no tool {call.name!r}; known: {known}"))
             return
-        blocked = await self._blocked(tool, execution)
+        blocked = await self._judged(tool, execution)
         if blocked is not None:
             execution.settle(blocked)
         elif batch.interrupted:
@@ -70,6 +70,18 @@ class Gate:
                 CallStarted(turn=call.turn, step=call.step, tool_call_id=call.id, name=call.name)
             )
             await execution.run(tool, parsed(call.arguments), self._context(execution))
+
+    async def _judged(self, tool: Tool, execution: Execution) -> CallOutcome | None:
+        """Let the gate decide; one that raises blocks this call and no other (L-45, N-3)."""
+        try:
+            return await self._blocked(tool, execution)
+        except (
+            Exception
+        ) as raised:  # the tool boundary: what the embedder brings may raise anything
+            if self._session.journal.failure is not None:
+                raise
+            await self._decide(execution.spec, "block", "gate-failed", *self._left(execution.spec))
+            return refused("TOOL_GATE_FAILED", f"{type(raised).__name__}: {raised}")
 
     async def _blocked(self, tool: Tool, execution: Execution) -> CallOutcome | None:
         """Decide and write the decision; None lets the call run."""
@@ -93,9 +105,15 @@ class Gate:
             "TOOL_BLOCKED", verdict.detail or f"the policy forbids it ({verdict.reason})"
         )
 
-    async def _decide(self, call: CallSpec, decision: str, reason: str) -> None:
+    def _left(self, call: CallSpec) -> list[Draft]:
+        """Return the ends of the questions that the failing gate left open (A-24)."""
+        asks = self._session.log.fold.open_asks.values()
+        mine = [ask.ask_id for ask in asks if ask.tool_call_id == call.id]
+        return [decided_draft(ask_id, "unavailable", "timeout") for ask_id in mine]
+
+    async def _decide(self, call: CallSpec, decision: str, reason: str, *before: Draft) -> None:
         data: JsonObject = {"toolCallId": call.id, "decision": decision, "reason": reason}
-        await self._session.journal.commit(Draft("gate/decision", data))
+        await self._session.journal.commit(*before, Draft("gate/decision", data))
 
     async def _ask(self, execution: Execution, seen: PolicyCall) -> Outcome:
         call = execution.spec

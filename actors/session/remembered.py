@@ -42,13 +42,19 @@ class Remembered:
     async def add(self, entry: JsonObject, target: str, tier: Mode) -> bool:
         """Remember an entry, once; False when it was remembered before.
 
-        It holds from now on, whatever becomes of the call that asked (the write stands).
+        It holds from now on, whatever becomes of the call that asked (the write stands); when the writer
+        raises, nothing is remembered.
         """
         tool, pattern = str(entry["tool"]), str(entry["pattern"])
         if any(e.tool == tool and e.pattern == pattern for e in self._entries):
             return False
-        self._entries = (*self._entries, PolicyEntry(index=0, tool=tool, pattern=pattern))
-        self.grants = self.grants.added(target, tier)
+        added, grants = PolicyEntry(index=0, tool=tool, pattern=pattern), self.grants
+        self._entries, self.grants = (*self._entries, added), grants.added(target, tier)
         if self._remember is not None:
-            await self._remember(entry)
+            try:
+                await self._remember(entry)
+            except Exception:
+                self._entries = tuple(e for e in self._entries if e is not added)
+                self.grants = grants
+                raise
         return True

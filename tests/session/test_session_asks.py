@@ -247,3 +247,29 @@ async def test_always_is_written_once_and_holds_in_every_session(autojump_clock)
     assert of(mine, "approval/decided")[0]["decision"] == "always"
     assert of(its, "approval/asked") == []
     assert of(its, "gate/decision")[0]["reason"].startswith("policy-allow")
+
+
+async def test_a_gate_that_raises_blocks_its_call_and_no_other(autojump_clock):
+    async def full(_entry):
+        raise OSError("the disk is full")
+
+    async def always(_ask):
+        return "always"
+
+    write, look = CountingTool(name="write"), CountingTool(name="look", effect="read")
+    both = CallTools(Call("write", {"path": "/a"}), Call("look"))
+    model = ScriptedModel([both, Say("sorry"), both, Say("sorry")])
+    async with open_engine(
+        model=model, tools=[write, look], on_ask=always, remember=full
+    ) as engine:
+        session = await engine.create()
+        first, second = await session.run("go"), await session.run("again")
+        events = await keeps_its_promises(engine, session)
+    assert first.completed
+    assert second.completed
+    assert (len(write.calls), len(look.calls)) == (0, 2)
+    codes = [(d.get("error") or {}).get("code") for d in of(events, "tool/result")]
+    assert codes == ["TOOL_GATE_FAILED", None] * 2
+    assert "the disk is full" in of(events, "tool/result")[0]["content"]
+    decided = [(d["decision"], d["source"]) for d in of(events, "approval/decided")]
+    assert decided == [("unavailable", "timeout")] * 2

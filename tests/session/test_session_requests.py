@@ -149,3 +149,15 @@ async def test_input_that_comes_while_a_session_is_closed_is_said_and_starts_not
     assert receipt.high_water == len(events) - 1
     assert words(events)[-2:] == ["turn/end", "user/message"]
     assert len(model.requests) == 1
+
+
+async def test_a_reply_that_hit_the_limit_says_so_in_the_message_and_in_the_end():
+    model = ScriptedModel([CallTools(Call("look"), text="so", stop="length")])
+    async with open_engine(model=model, tools=[LOOK]) as engine:
+        session = await engine.create()
+        result = await session.run("a")
+        events = await keeps_its_promises(engine, session)
+    assert result.reason == "max-tokens"
+    (message,) = of(events, "assistant/message")
+    assert message["errorMessage"] == result.error
+    assert of(events, "tool/call") == []

@@ -249,7 +249,7 @@ async def test_a_child_has_those_tools_of_its_agent_that_the_sessions_above_have
     assert offered == [["look", "write"], ["look"], ["look"]]
 
 
-async def test_work_is_not_handed_to_a_child_that_lacks_its_tools():
+async def test_work_is_not_handed_to_a_child_that_lacks_its_tools(autojump_clock):
     tools = [CountingTool(name="look", effect="read")]
     model = ScriptedModel(lambda _request: Say("ok"))
     rich = Agent(name="rich", model=model, tools=[*tools, CountingTool(name="write")])
@@ -259,5 +259,7 @@ async def test_work_is_not_handed_to_a_child_that_lacks_its_tools():
             await session.delegate("dig", agent="rich", requires=["look", "write"])
         assert refused.value.missing == ("write",)
         assert list(await session.children()) == []
-        child = await session.delegate("look", agent="rich", requires=["look"])
-        await child.result(f"delegated-{child.id}")
+        await session.delegate("look", agent="rich", requires=["look"])
+        await trio.sleep(10)
+        settled = await keeps_its_promises(engine, session)
+    assert [d["mode"] for d in of(settled, "child/ended")] == ["settled"]
