@@ -172,6 +172,56 @@ def demo_model(*, install_only: bool) -> None:
         run_demo_model(click.echo, install_only=install_only)
 
 
+@app.command()
+@click.option("--store", default=DEFAULT_STORE, show_default=True, help="SQLite file, or :memory:")
+@click.option("--model", default="replay", show_default=True, help="Who answers; as for chat.")
+@click.option("--tool", "tools", multiple=True, help="As for chat; may be given again.")
+@click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
+@click.option("--port", type=click.IntRange(0, 65535), help="0 takes a free one.  [default: 7717]")
+@click.option(
+    "--socket",
+    "socket_path",
+    type=click.Path(path_type=Path),
+    help="Unix socket (mode 0600), instead of a port or beside one that is given.",
+)
+@click.option(
+    "--accept-host", "hosts", multiple=True, help="A further name that requests may come in under."
+)
+@click.option(
+    "--token-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File that holds the token. Without one a token is made, and printed once.",
+)
+@click.option("--token-env", metavar="VARIABLE", help="Environment variable that holds the token.")
+def serve(
+    *,
+    store: str,
+    model: str,
+    tools: tuple[str, ...],
+    host: str | None,
+    port: int | None,
+    socket_path: Path | None,
+    hosts: tuple[str, ...],
+    token_file: Path | None,
+    token_env: str | None,
+) -> None:
+    """Serve the sessions of a store over HTTP, until Ctrl-C or SIGTERM."""
+    from runtime.cli.serving import ServeOrder, serve_until_stopped, tcp_address
+
+    order = ServeOrder(
+        store=store,
+        model=model,
+        tools=tools,
+        tcp=tcp_address(host, port, socket_path),
+        socket_path=socket_path,
+        accepted_hosts=hosts,
+        token_file=token_file,
+        token_variable=token_env,
+    )
+    with told_plainly():
+        serve_until_stopped(order)
+
+
 def _speed(text: str) -> float:
     """Return the factor; max is infinite."""
     try:

@@ -2,16 +2,19 @@
 
 import sys
 
-_NEEDED = frozenset(("click", "rich"))
+_NEEDED = {"click": "cli", "rich": "cli", "starlette": "http", "hypercorn": "http"}
+"""Packages that a command imports, and the extra that brings each."""
 
 
 def main() -> None:
     """Run the command line and leave the process with its exit status."""
     try:
         from runtime.cli.app import app
+
+        app()
     except ModuleNotFoundError as missing:
         package = (missing.name or "").partition(".")[0]
         if package not in _NEEDED:
             raise
-        sys.exit(f"greenroom: the command line needs {package}: pip install 'greenroom[cli]'")
-    app()
+        extra = _NEEDED[package]
+        sys.exit(f"greenroom: this needs {package}: pip install 'greenroom[{extra}]'")
