@@ -1,10 +1,12 @@
 """A session as the embedding program sees it: an address and its verbs."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal, TypeVar, cast
 
 import trio
 
+from actors.errors import GreenroomError
 from actors.ids import SessionId, check_session_id
 from actors.json import JsonValue
 from actors.log.events import Event
@@ -102,7 +104,9 @@ class Session:
             await self.send(message)
             return await self.result(named)
         except trio.Cancelled:
-            with trio.move_on_after(self._stage.services.limits.ending_s, shield=True):
+            bound_s = self._stage.services.limits.ending_s
+            # A refusal says that the session ends or has ended anyway; it must not stand for Cancelled.
+            with trio.move_on_after(bound_s, shield=True), suppress(GreenroomError):
                 await self._abandon(named)
             raise
 

@@ -112,3 +112,33 @@ async def test_no_turn_starts_while_the_engine_closes(autojump_clock):
         assert [w.message_id for w in (await session.queue.list()).next_turn] == ["b"]
         await keeps_its_promises(engine, session)
     assert len(model.requests) == 1
+
+
+async def test_a_cancelled_run_ends_as_cancelled_when_the_engine_is_cancelled_with_it(
+    autojump_clock,
+):
+    store = MemoryStore()
+    with trio.CancelScope() as everything:
+        async with open_engine(store, model=ScriptedModel([Hang("half")])) as engine:
+            session = await engine.create(id="s")
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(session.run, "go")
+                await trio.sleep(1)
+                everything.cancel()
+    assert everything.cancelled_caught
+    async with open_engine(store) as engine:
+        events = await keeps_its_promises(engine, engine.session("s"))
+    assert [d["reason"] for d in of(events, "turn/end")] == ["aborted"]
+
+
+async def test_a_cancelled_run_ends_as_cancelled_when_its_session_is_quarantined(autojump_clock):
+    store = FailingStore()
+    async with open_engine(store, model=ScriptedModel([Hang()])) as engine:
+        session = await engine.create(id="s")
+        with trio.CancelScope() as gone:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(session.run, "go")
+                await trio.sleep(1)
+                store.full = True
+                gone.cancel()
+        assert gone.cancelled_caught
