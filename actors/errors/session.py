@@ -88,6 +88,22 @@ class EngineWordError(DeniedError):
         return f"{self.type!r} is written by the engine alone"
 
 
+class SourceReservedError(UsageError):
+    """Only a session speaks as a session.
+
+    Source: L-64.
+    """
+
+    code = "SESSION_SOURCE_RESERVED"
+
+    def __init__(self, source: str) -> None:
+        super().__init__(source)
+        self.source = source
+
+    def __str__(self) -> str:
+        return f"{self.source!r} would speak for a session: name the person, channel or plugin"
+
+
 class QueueFullError(UsageError):
     """The list of waiting inputs is full; nothing was dropped.
 

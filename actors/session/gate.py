@@ -75,9 +75,8 @@ class Gate:
         """Let the gate decide; one that raises blocks this call and no other (L-45, N-3)."""
         try:
             return await self._blocked(tool, execution)
-        except (
-            Exception
-        ) as raised:  # the tool boundary: what the embedder brings may raise anything
+        except Exception as raised:
+            # The tool boundary: a policy, or who writes it, is the embedder's and may raise anything.
             if self._session.journal.failure is not None:
                 raise
             await self._decide(execution.spec, "block", "gate-failed", *self._left(execution.spec))
@@ -92,7 +91,7 @@ class Gate:
         table = self._session.services.remembered.table(policy.table)
         verdict = judge(seen, table, policy.mode, policy.fence, now_ms)
         if verdict.word == "ask":
-            decided = await self._ask(execution, seen)
+            decided = await self._ask(execution, seen, verdict.detail)
             if not decided.allowed:
                 await self._decide(call, "block", f"ask-{decided.word}")
                 return refused("TOOL_BLOCKED", BLOCKED_TEXT[decided.word])
@@ -115,7 +114,7 @@ class Gate:
         data: JsonObject = {"toolCallId": call.id, "decision": decision, "reason": reason}
         await self._session.journal.commit(*before, Draft("gate/decision", data))
 
-    async def _ask(self, execution: Execution, seen: PolicyCall) -> Outcome:
+    async def _ask(self, execution: Execution, seen: PolicyCall, reason: str | None) -> Outcome:
         call = execution.spec
         said = _answer_on_record(self._session.log, call)
         if said is not None:
@@ -124,7 +123,7 @@ class Gate:
         target, grants = sticky_target(seen), self._session.services.remembered.grants
         settled = beforehand(policy.asks, grants, target, policy.mode)
         asked = self._question(call, target, f"{call.name} {call.arguments}"[:SUMMARY_CHARS])
-        ask = attrs.evolve(asked, suggested_entry=suggested_entry(seen))
+        ask = attrs.evolve(asked, reason=reason, suggested_entry=suggested_entry(seen))
         open_before = self._session.log.fold.open_asks.values()
         same = next((a.ask_id for a in open_before if a.tool_call_id == call.id), None)
         if same is not None:
@@ -222,6 +221,8 @@ async def put_ask(
         "summary": ask.summary,
         "path": list(ask.path),
     }
+    if ask.reason is not None:
+        asked["reason"] = ask.reason
     if ask.suggested_entry is not None:
         asked["suggestedEntry"] = ask.suggested_entry
     if not again:

@@ -6,6 +6,7 @@ from typing import Literal, TypeVar, cast
 
 import trio
 
+from actors.errors.session import SourceReservedError
 from actors.errors import GreenroomError
 from actors.ids import SessionId, check_session_id
 from actors.json import JsonValue
@@ -134,8 +135,11 @@ class Session:
         Raises:
             SessionClosedError, QueueFullError, MessageConflictError, ContentError: refused; nothing
                 was accepted.
+            SourceReservedError: only a session speaks as ``session:...``.
             AgentUnknownError, ModelMissingError: nobody can answer in this session.
         """
+        if source.startswith("session:"):
+            raise SourceReservedError(source)
         message = Prompt(content, message_id, when, source)
         receipt = cast("PromptReceipt", await self.send(message))
         return Turn(self._stage, self.id, receipt)

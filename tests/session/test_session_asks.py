@@ -273,3 +273,23 @@ async def test_a_gate_that_raises_blocks_its_call_and_no_other(autojump_clock):
     assert "the disk is full" in of(events, "tool/result")[0]["content"]
     decided = [(d["decision"], d["source"]) for d in of(events, "approval/decided")]
     assert decided == [("unavailable", "timeout")] * 2
+
+
+async def test_an_ask_says_why_the_policy_asks(autojump_clock):
+    shown = []
+
+    async def approve(ask):
+        shown.append(ask.reason)
+        return "approve"
+
+    entry = PolicyEntry(index=0, tool="look", decision="ask", reason="it costs money")
+    policy = Policy(table=PolicyTable(entries=(entry,)))
+    tool = CountingTool(name="look", effect="read")
+    async with open_engine(
+        model=scripted("look"), tools=[tool], policy=policy, on_ask=approve
+    ) as engine:
+        session = await engine.create()
+        await session.run("go")
+        events = await keeps_its_promises(engine, session)
+    assert shown == ["it costs money"]
+    assert of(events, "approval/asked")[0]["reason"] == "it costs money"

@@ -4,7 +4,12 @@ import pytest
 import trio
 from promises import keeps_its_promises, of, words
 
-from actors.errors.session import InputTakenError, InputUnknownError, QueueFullError
+from actors.errors.session import (
+    InputTakenError,
+    InputUnknownError,
+    QueueFullError,
+    SourceReservedError,
+)
 from actors.session.messages import Prompt
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools, Hang, Say
@@ -194,3 +199,12 @@ async def test_above_max_active_sessions_rest_and_no_caller_sees_a_difference(au
         assert engine.active <= 3
         for session in sessions:
             assert len(of(await keeps_its_promises(engine, session), "turn/end")) == 3
+
+
+async def test_nobody_speaks_for_a_session_at_the_ordinary_door():
+    async with open_engine(model=ScriptedModel([])) as engine:
+        session = await engine.create()
+        with pytest.raises(SourceReservedError) as refused:
+            await session.prompt("do it", source="session:other")
+        assert refused.value.code == "SESSION_SOURCE_RESERVED"
+        assert (await session.inspect()).events == 0
