@@ -4,7 +4,6 @@ A refused write harms nobody: each decides before it changes anything, and what 
 until the commit.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -38,28 +37,32 @@ class Cursor(NamedTuple):
 
 
 class Cursors:
-    """The cursors last committed, of the sessions written last."""
+    """The cursors last committed, of the sessions written last: ``limit`` of them, or up to twice as many.
 
-    def __init__(self, limit: int = 16_384) -> None:
-        self._limit = limit
-        self._known: OrderedDict[str, Cursor] = OrderedDict()
+    They are kept in two generations. Whoever is written moves to the young one; when that is full, the
+    old one is forgotten.
+    """
+
+    def __init__(self, limit: int = 8_192) -> None:
+        self.limit = limit
+        self._young: dict[str, Cursor | None] = {}
+        self._old: dict[str, Cursor | None] = {}
 
     def get(self, session_id: str) -> Cursor | None:
         """Return the cursor, if it is remembered."""
-        return self._known.get(session_id)
+        return self._young.get(session_id) or self._old.get(session_id)
 
     def keep(self, moved: dict[str, Cursor | None]) -> None:
-        """Remember what a transaction committed; None forgets a deleted session."""
-        for session_id, cursor in moved.items():
-            self._known.pop(session_id, None)
-            if cursor is not None:
-                self._known[session_id] = cursor
-        while len(self._known) > self._limit:
-            self._known.popitem(last=False)
+        """Remember what a transaction committed; None stands for a deleted session."""
+        self._young.update(moved)
+        for session_id in moved.keys() & self._old.keys():
+            del self._old[session_id]
+        if len(self._young) > self.limit:
+            self._young, self._old = {}, self._young
 
     def clear(self) -> None:
         """Forget everything: somebody else may have written."""
-        self._known.clear()
+        self._young, self._old = {}, {}
 
 
 class Transaction:

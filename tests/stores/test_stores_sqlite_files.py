@@ -4,6 +4,8 @@ import shutil
 import stat
 import subprocess
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 import apsw
 import pytest
@@ -13,6 +15,7 @@ import runtime.stores.sqlite
 from actors.errors.store import (
     SchemaTooNewError,
     SchemaUnrecognizedError,
+    SessionNotFoundError,
     StoreUnavailableError,
 )
 from runtime.stores.connecting import prepare
@@ -24,6 +27,10 @@ from runtime.stores.sqlite import open_sqlite
 from tests.contracts.store_samples import event, events, record
 from tests.stores.child_process import ROOT
 from tests.stores.sqlite_probes import raw
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 async def open_and_close(path) -> None:
@@ -41,6 +48,20 @@ async def test_files_and_missing_directories_are_for_their_owner_only(tmp_path):
         for file in files:
             assert stat.S_IMODE(file.stat().st_mode) == 0o600, file.name
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+async def test_opening_and_closing_leaks_no_descriptor(tmp_path):
+    """S-33."""
+    await open_and_close(tmp_path / "store.db")
+    before = open_descriptors()
+    for _ in range(10):
+        async with open_store(str(tmp_path / "store.db")) as store:
+            epoch = await store.claim("the test", take_over=True)
+            with suppress(SessionNotFoundError):
+                await store.delete("a", epoch=epoch)
+            await store.create(record("a"), events(0, 3), epoch=epoch)
+            await store.read("a")
+    assert open_descriptors() <= before
 
 
 async def test_a_closed_store_is_one_file_and_its_lock(tmp_path):

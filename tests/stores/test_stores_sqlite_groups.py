@@ -5,7 +5,12 @@ import pytest
 import trio
 import trio.lowlevel
 
-from actors.errors.store import StoreCorruptError, StoreUnavailableError, UnstorableError
+from actors.errors.store import (
+    SessionNotFoundError,
+    StoreCorruptError,
+    StoreUnavailableError,
+    UnstorableError,
+)
 from actors.log.events import Event
 from runtime.stores.open import open_store
 from runtime.stores.settings import SqliteSettings
@@ -90,14 +95,20 @@ async def test_memory_of_what_was_written_is_bounded(path):
     """A cursor that was forgotten is read again from the database."""
     async with open_sqlite(path) as store:
         epoch = await store.claim("the test")
-        store._writer._cursors._limit = 3
-        names = [f"s{number}" for number in range(10)]
+        cursors = store._writer._cursors
+        cursors.limit = 3
+        names = [f"s{number}" for number in range(20)]
         for name in names:
             await store.create(record(name), events(0, 2), epoch=epoch)
-        assert len(store._writer._cursors._known) == 3
-        for name in names:
-            await store.append(name, [event(2)], expected_seq=2, epoch=epoch)
-        assert {(await store.row(name)).length for name in names} == {3}
+        assert sum(cursors.get(name) is not None for name in names) <= 2 * cursors.limit + 1
+        for seq in (2, 3):
+            for name in names:
+                await store.append(name, [event(seq)], expected_seq=seq, epoch=epoch)
+        assert {(await store.row(name)).length for name in names} == {4}
+        for name in names[-2:]:
+            await store.delete(name, epoch=epoch)
+            with pytest.raises(SessionNotFoundError):
+                await store.append(name, [event(4)], expected_seq=4, epoch=epoch)
 
 
 async def test_an_error_inside_the_block_comes_out_as_it_is(path):
