@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import attrs
 
 from actors.errors.session import AgentUnknownError
+from actors.errors.tool import ToolDefinitionError
 from actors.json import JsonObject
 from actors.ports.model import Model
 from actors.ports.tool import Tool
@@ -17,8 +18,16 @@ from actors.rules.policy import Policy
 from actors.rules.retry import RetryPolicy
 
 
-def _by_name(tools: Iterable[Tool]) -> Mapping[str, Tool]:
-    return {tool.schema.name: tool for tool in tools}
+def _by_name(tools: Iterable[Tool] | Mapping[str, Tool]) -> Mapping[str, Tool]:
+    given = tools.values() if isinstance(tools, Mapping) else tools  # as attrs.evolve hands them on
+    named: dict[str, Tool] = {}
+    for tool in given:
+        if not hasattr(tool, "schema"):
+            raise ToolDefinitionError(
+                getattr(tool, "__name__", repr(tool)), "decorate it with @tool"
+            )
+        named[tool.schema.name] = tool
+    return named
 
 
 @attrs.frozen(kw_only=True)
@@ -27,6 +36,9 @@ class Agent:
 
     ``config`` goes to the model as it is (temperature, maxTokens, ...; D-92). Of two tools with one
     name the later counts.
+
+    Raises:
+        ToolDefinitionError: one of ``tools`` is a plain function, or no tool at all.
     """
 
     name: str = "default"

@@ -17,10 +17,11 @@ from actors.errors.session import (
     TurnOpenError,
 )
 from actors.errors.store import SessionExistsError, SessionNotFoundError
+from actors.errors.tool import ToolDefinitionError
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools, CutAfter, Fail, Hang, Raise, Say
 from actors.testing.tools import CountingTool, NonJsonTool, RaisingTool, SleepingTool
-from runtime import Event, StreamDelta, open_engine
+from runtime import Agent, Event, StreamDelta, open_engine, tool
 from runtime.stores.memory import MemoryStore
 
 READ = CountingTool(name="look", effect="read")
@@ -287,6 +288,24 @@ async def test_a_type_that_json_cannot_be_read_as_costs_no_turn():
         with pytest.raises(ResultTypeUnsupportedError, match="no JSON schema"):
             await session.run("add", returns=type(engine))
         assert await session.read() == []
+
+
+async def test_a_plain_function_is_no_tool_and_the_error_shows_how_it_becomes_one():
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    with pytest.raises(ToolDefinitionError, match="add cannot be a tool: decorate it with @tool"):
+        async with open_engine(tools=[add]):
+            pass
+
+
+def test_an_agent_can_be_changed_into_another_with_the_same_tools():
+    first = Agent(name="first", tools=[tool(effect="read")(_nothing)])
+    assert attrs.evolve(first, name="second").tools == first.tools
+
+
+def _nothing() -> None:
+    pass
 
 
 async def test_a_second_turn_that_does_not_complete_has_no_value():
