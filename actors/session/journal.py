@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
+import trio
+
 from actors.errors import GreenroomError
 from actors.errors.session import TurnLostError
 from actors.ids import SessionId
@@ -33,6 +35,7 @@ class Journal:
     __slots__ = (
         "_acks",
         "_clock",
+        "_cut",
         "_epoch",
         "_flushed",
         "_hub",
@@ -68,6 +71,8 @@ class Journal:
         self._flushed: Reply[None] = Reply()
         self._writing = self._flushed
         """The flush that is under way, or the last one."""
+        self._cut: list[Reply[None]] = []
+        """Flushes that were cancelled; the next one writes what they had."""
 
     @property
     def pending(self) -> bool:
@@ -120,6 +125,9 @@ class Journal:
 
         Raises:
             StoreError: nothing of this batch was written; the journal is of no use any more.
+
+        Cancellation:
+            Nothing was written; everything waits for the next flush.
         """
         events, self._pending = self._pending, []
         acks, self._acks = self._acks, []
@@ -130,13 +138,19 @@ class Journal:
                 await self._store.append(
                     self.session_id, events, expected_seq=self.committed, epoch=self._epoch
                 )
+        except trio.Cancelled:  # nothing was written: whoever ends the session writes it
+            self._pending[:0], self._acks[:0] = events, acks
+            self._cut.append(flushed)
+            raise
         except BaseException as exc:
             self._fail(exc, flushed, acks)
             raise
         self.committed += len(events)
         if events:
             self._hub.advance(self.committed)
-        flushed.set(None)
+        cut, self._cut = self._cut, []
+        for told in (*cut, flushed):
+            told.set(None)
         for reply, value in acks:
             reply.set(value)
 
@@ -153,8 +167,8 @@ class Journal:
                 self.session_id, "the session was stopped before its last events were written"
             )
         )
-        flushed.fail(self.failure)
-        self._flushed.fail(self.failure)
+        for told in (*self._cut, flushed, self._flushed):
+            told.fail(self.failure)
         for reply, _ in (*acks, *self._acks):
             reply.fail(self.failure)
         self._acks = []

@@ -69,3 +69,35 @@ async def test_a_wait_that_begins_during_a_write_is_told_that_it_failed(autojump
             await trio.sleep(1)
             store.go.set()
     assert len(told) == 2
+
+
+async def test_a_cancelled_write_waits_for_the_next_one_with_everybody_who_waited_for_it(
+    autojump_clock,
+):
+    store = SlowStore()
+    journal = journal_on(store)
+    told = []
+
+    async def durable(name: str) -> None:
+        await journal.durable()
+        told.append(name)
+
+    journal.post(Draft("todo/write", {"items": []}))
+    with trio.fail_after(10):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(durable, "before")
+            await trio.sleep(1)
+            with trio.move_on_after(1):
+                nursery.start_soon(_later, journal, durable, nursery)
+                await journal.flush()
+            assert (journal.failure, journal.committed, told) == (None, 0, [])
+            store.go.set()
+            await journal.flush()
+    assert journal.committed == 2
+    assert sorted(told) == ["before", "during"]
+
+
+async def _later(journal, durable, nursery) -> None:
+    await trio.sleep(0.5)
+    journal.post(Draft("todo/write", {"items": []}))
+    nursery.start_soon(durable, "during")
