@@ -57,7 +57,9 @@ class Feed:
     @property
     def after(self) -> int:
         """The seq of the last durable event that was received: the cursor to go on from."""
-        return self._reader.after if self._reader is not None else (self._after or -1)
+        if self._reader is not None:
+            return self._reader.after
+        return -1 if self._after is None else self._after
 
     async def receive(self) -> Event | LiveItem:
         """Return the next item.
