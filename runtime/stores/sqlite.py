@@ -209,7 +209,7 @@ async def open_sqlite(
         # The nursery is left without the body's error, which it would wrap in a group.
         with trio.move_on_after(_CLOSE_S, shield=True):
             await store.aclose()
-        await services.__aexit__(None, None, None)
+        await services.__aexit__(None, None, None)  # noqa: ASYNC102 - its one task has just ended
 
 
 async def _connect(path: Path, settings: SqliteSettings) -> Connections:

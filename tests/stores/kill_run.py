@@ -105,8 +105,9 @@ def in_child(target: Callable[..., None], *args: object) -> int:
     try:
         target(*args)
         status = 0
-    except BaseException:  # noqa: BLE001 - the end of the process is the report
+    except BaseException:
         traceback.print_exc()
+        raise
     finally:
         sys.stderr.flush()
         os._exit(status)
