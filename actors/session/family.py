@@ -133,10 +133,8 @@ class Family:
             await self._close(child, "closed")
 
     async def _tell_parent(self, parent: SessionId) -> None:
-        try:
+        with suppress(GreenroomError):  # a parent that is gone or damaged is its own affair (P8)
             await self._session.office.send(parent, EndChild(self._session.id, "closed"))
-        except SessionNotFoundError:
-            return
 
     async def _close(self, child: SessionId, mode: ChildEnd) -> None:
         self._closing[child] = mode
@@ -145,6 +143,11 @@ class Family:
             await self._session.office.interrupt(child, "tree", "parent").settled()
         except SessionNotFoundError:
             self._closing[child] = "deleted"
+        except GreenroomError:
+            # A child that cannot be told (it is damaged, or the engine is closing) must not take this
+            # session along (P8). It stays open here, and is told when this session is next activated.
+            del self._closing[child]
+            return
         self.end(EndChild(child, mode))
         del self._closing[child]
 

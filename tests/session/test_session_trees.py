@@ -7,7 +7,7 @@ from promises import keeps_its_promises, log_of, of
 from actors.errors.actor import FeedDetachedError
 from actors.errors.control import DelegationDepthError, DelegationPrecheckError
 from actors.errors.session import ChildLimitError, ChildUnknownError, SessionClosedError
-from actors.errors.store import SessionNotFoundError
+from actors.errors.store import SessionNotFoundError, StoreCorruptError
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools, Fail, Hang, Say
 from actors.testing.tools import CountingTool, SleepingTool
@@ -230,6 +230,31 @@ async def test_a_child_whose_delegation_was_cut_off_is_ended_at_the_next_activat
         mine = await keeps_its_promises(engine, parent)
         await keeps_its_promises(engine, engine.session("child"))
     assert [d["mode"] for d in of(mine, "child/ended")] == ["orphaned"]
+
+
+class TornStore(MemoryStore):
+    torn = ""
+
+    async def read(self, session_id, *args, **kwargs):
+        if session_id == self.torn:
+            raise StoreCorruptError(session_id, "torn")
+        return await super().read(session_id, *args, **kwargs)
+
+
+@pytest.mark.parametrize("torn", ["parent", "child"])
+async def test_a_damaged_relative_does_not_take_a_session_along(torn, autojump_clock):
+    store, reported = TornStore(), set()
+    async with open_engine(store, model=by_session(parent=[Say("a")])) as engine:
+        parent = await engine.create(id="parent")
+        await engine.create(id="child", parent="parent")
+        await parent.run("hello")
+    store.torn = torn
+    async with open_engine(store, report=lambda who, _: reported.add(who)) as engine:
+        whole = engine.session("child" if torn == "parent" else "parent")
+        await whole.close()
+        await trio.sleep(10)
+        assert (await whole.inspect()).state == "closed"
+    assert reported == {torn}
 
 
 async def test_a_child_has_those_tools_of_its_agent_that_the_sessions_above_have():
