@@ -49,21 +49,28 @@ async def check(world: World, scenario: Scenario) -> None:
 
 async def _first_life(world: World, scenario: Scenario, said: list[str]) -> None:
     async with trio.open_nursery() as readers:
-        async with world.open() as engine:
-            world.readers = readers
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(_neighbour, world, said)
-                await scenario(world)
-            if not world.leaves_at_once:
-                told = await world.attempt(engine.interrupt().settled)
-                assert told is None or world.faulty, told
-                await _quiet(world)
-            p2_state_is_a_fold(world)
-            p9_everything_is_bounded(world)
-            leaving_s = trio.current_time()
-        took_s = trio.current_time() - leaving_s
+        world.readers = readers
+        with trio.CancelScope() as world.scope:
+            await _engine_life(world, scenario, said)
+        took_s = trio.current_time() - world.leaving_s
         assert took_s <= world.slowest_exit_s, f"P7: closing took {took_s} s"
     # Readers end by themselves when the engine has closed: leaving their nursery waits for that.
+
+
+async def _engine_life(world: World, scenario: Scenario, said: list[str]) -> None:
+    async with world.open() as engine:
+        async with trio.open_nursery() as nursery:
+            if not world.loses_store:
+                nursery.start_soon(_neighbour, world, said)
+            await scenario(world)
+        if not world.leaves_at_once:
+            told = await world.attempt(engine.interrupt().settled)
+            assert told is None or world.faulty, told
+            await _quiet(world)
+        if not world.loses_store:  # a loser may hold what it could not write
+            p2_state_is_a_fold(world)
+        p9_everything_is_bounded(world)
+        world.leaving_s = trio.current_time()
 
 
 async def _second_life(world: World, lengths: Mapping[str, int]) -> None:

@@ -1,7 +1,6 @@
 """Programs about sessions that fork, rest, crash, compact, close and end."""
 
 from functools import partial
-from typing import Final
 
 import trio
 from schedule_ports import Fault
@@ -10,8 +9,6 @@ from schedule_world import World
 from actors.errors import GreenroomError
 from actors.errors.store import StoreUnavailableError
 from runtime import Session, Turn
-
-CODES_OF_CLOSING: Final = {"ACTOR_STOPPED", "SESSION_TURN_LOST"}
 
 
 async def fork_in_mid_turn(world: World) -> None:
@@ -202,36 +199,3 @@ async def close_and_reopen_against_prompt(world: World) -> None:
         for number in range(4):
             clients.start_soon(client, number)
         clients.start_soon(door)
-
-
-async def shutdown_at_any_moment(world: World) -> None:
-    """The engine closes while turns run, asks are open and clients wait."""
-    session = await world.engine.create(id="s")
-    other = await world.engine.create(id="t")
-    world.readers.start_soon(world.follow, session)
-
-    async def late_reader() -> None:
-        await world.pause(1.0)
-        await world.follow(other)
-
-    async def client(session: Session, number: int, text: str) -> None:
-        await world.pause(0.3)
-        turn = await world.prompt(session, text, f"{session.id}{number}")
-        if isinstance(turn, Turn):
-            got = await world.result(turn)
-            assert not isinstance(got, GreenroomError) or got.code in CODES_OF_CLOSING, got
-
-    texts = ["plain", "tools look change peek", "hang", "fails", "twice look", "long"]
-    for number, text in enumerate(world.chance.sample(texts, 3)):
-        world.readers.start_soon(client, session, number, text)
-        world.readers.start_soon(client, other, number, text)
-    world.readers.start_soon(late_reader)
-    asking = trio.CancelScope()
-
-    async def answer() -> None:
-        with asking:
-            await world.answer_all()
-
-    world.readers.start_soon(answer)
-    await world.pause(1.0)
-    asking.cancel()

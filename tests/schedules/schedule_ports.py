@@ -70,7 +70,7 @@ class WatchedStore(EventStore):
         self.struck = 0
         self.problems: list[str] = []
         self._delays = delays
-        self._writing: set[str] = set()
+        self._writing: set[tuple[str, int]] = set()
 
     def durable(self, session_id: str) -> Sequence[Event]:
         """Return the events that are stored now."""
@@ -111,16 +111,17 @@ class WatchedStore(EventStore):
     async def append(
         self, session_id: str, events: Sequence[Event], *, expected_seq: int, epoch: int
     ) -> None:
-        if session_id in self._writing:
+        writer = (session_id, epoch)
+        if writer in self._writing:
             self.problems.append(f"P3: two writes of {session_id} are under way at once")
-        self._writing.add(session_id)
+        self._writing.add(writer)
         try:
             await self._delays.wait()
             self._strike("append", session_id)
             await self.inner.append(session_id, events, expected_seq=expected_seq, epoch=epoch)
             await self._delays.after_commit()
         finally:
-            self._writing.discard(session_id)
+            self._writing.discard(writer)
 
     async def read(
         self, session_id: str, start: int = 0, stop: int | None = None

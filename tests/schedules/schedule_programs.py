@@ -3,6 +3,11 @@
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from schedule_ends import (
+    cancelled_at_any_moment,
+    shutdown_at_any_moment,
+    taken_over_at_any_moment,
+)
 from schedule_harness import Scenario, check
 from schedule_lives import (
     close_and_reopen_against_prompt,
@@ -10,7 +15,6 @@ from schedule_lives import (
     crash_against_everything,
     fork_in_mid_turn,
     passivation_against_message,
-    shutdown_at_any_moment,
 )
 from schedule_races import (
     callers_of_run_are_cancelled,
@@ -66,6 +70,12 @@ def leaving(world: World) -> None:
     world.slowest_exit_s = 3.0
 
 
+def losing(world: World) -> None:
+    """Another engine takes the store away."""
+    leaving(world)
+    world.faulty = world.loses_store = True
+
+
 def _program(
     scenario: Scenario, prepare: Callable[[World], None]
 ) -> Callable[[int], Awaitable[None]]:
@@ -91,6 +101,8 @@ PROGRAMS: Final = {
         (compaction_against_the_rest, plain),
         (close_and_reopen_against_prompt, plain),
         (shutdown_at_any_moment, leaving),
+        (cancelled_at_any_moment, leaving),
+        (taken_over_at_any_moment, losing),
         (callers_of_run_are_cancelled, plain),
         (tree_against_interrupts_and_ends, plain),
         (few_run_slots, narrow),

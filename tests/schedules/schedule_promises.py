@@ -26,6 +26,7 @@ def p1_what_the_model_saw_is_logged(world: World) -> None:
             continue
         events = world.store.durable(seen.request.session_id)[: seen.durable]
         own = max(n for n, event in enumerate(events) if event.type in STEP_WORDS)
+        own = 0 if world.loses_store else own  # the steps may be those of the new owner
         faults = [_fault(seen.request, events[:n]) for n in range(len(events), own, -1)]
         assert None in faults, f"P1: {seen.request.session_id}: {faults[0]}"
 
@@ -71,7 +72,7 @@ def p4_durable_before_visible(world: World) -> None:
     assert not world.problems, world.problems
     for feed in world.feeds:
         assert feed.seqs == list(range(len(feed.seqs))), f"P4: the feed of {feed.session_id}"
-        if feed.ended:
+        if feed.ended and not world.loses_store:
             stored = world.store.length(feed.session_id)
             assert len(feed.seqs) == stored, f"P4: a feed of {len(feed.seqs)} of {stored} events"
 

@@ -1,7 +1,7 @@
 """What a program of the explorer works with: an engine on watched ports, and what its clients saw."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Literal
 
 import attrs
@@ -12,6 +12,7 @@ from schedule_ports import Delays, WatchedModel, WatchedStore, WatchedTool
 from actors.errors import GreenroomError
 from actors.log.events import Event
 from actors.ports.model import ModelRequest
+from actors.ports.store import EventStore
 from actors.rules.approval import Settlement
 from actors.rules.policy import Policy
 from actors.rules.retry import RetryPolicy
@@ -69,10 +70,16 @@ class World:
     """How long the engine may take to close, by the loop's clock."""
     recovery: Literal["close", "resume"] = "close"
     """What the second life does about open turns."""
+    loses_store: bool = False
+    """Whether another engine takes the store away: there is no neighbour, and feeds end early."""
     deletes: bool = False
     """Whether a session and its log may disappear."""
     leaves_at_once: bool = False
     """Whether the engine closes while turns run."""
+    scope: trio.CancelScope = attrs.field(init=False)
+    """Cancels everything but the readers."""
+    leaving_s: float = attrs.field(default=0.0, init=False)
+    """When the engine began to close, by the loop's clock."""
     readers: trio.Nursery = attrs.field(init=False)
     """Where readers run; they end when the engine has closed."""
     lives: int = 0
@@ -144,7 +151,13 @@ class World:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Engine]:
-        """Open an engine on the store; ids never come again in a later life."""
+        """Open the engine of this life; ids never come again in a later one."""
+        async with self.engine_on(self.store) as engine:
+            self.engine = engine
+            yield engine
+
+    def engine_on(self, store: EventStore, **how: Any) -> AbstractAsyncContextManager[Engine]:
+        """Make one more engine."""
         self.lives += 1
         agent = Agent(
             name="default",
@@ -154,17 +167,16 @@ class World:
             system="Be brief.",
             retry=RetryPolicy(),
         )
-        async with open_engine(
-            self.store,
+        return open_engine(
+            store,
             agents=[agent],
             limits=Limits(**self.limits),
             clock=SteppingClock(),
             ids=CountingIds(self.seed, first=1 + 100_000 * (self.lives - 1)),
             report=lambda where, error: self.reports.append((where, error)),
             recovery=self.recovery,
-        ) as engine:
-            self.engine = engine
-            yield engine
+            **how,
+        )
 
     async def attempt(self, call: Callable[[], Awaitable[Any]]) -> Any:
         """Return what a call gives, or the refusal; anything but a refusal is a failure."""
