@@ -12,7 +12,6 @@ import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from time import thread_time
-from typing import NamedTuple
 
 import orjson
 
@@ -20,6 +19,8 @@ from actors.errors.log import SurfaceOpError
 from actors.json import JsonObject
 from actors.log.events import Draft, Event, Hide, Replace
 from actors.log.log import Log
+from runtime.cli.bench.figure import Figure, Outcome, Target
+from runtime.cli.bench.table import head, lines, verdict
 
 EVENTS_PER_TURN = 6
 TURNS = 1_667
@@ -27,14 +28,19 @@ TURNS = 1_667
 HIDDEN = 9_000
 
 
-class Figure(NamedTuple):
-    """One line of the table; a target of None only informs."""
+def figure(
+    name: str, title: str, value: float, unit: str = "x", target: Target | None = None
+) -> Figure:
+    """Return a figure of the pure part; most are ratios already."""
+    return Figure(id=name, title=title, value=value, unit=unit, target=target)
 
-    name: str
-    value: float
-    unit: str
-    target: str | None
-    met: bool
+
+def long_log(events: int) -> Log:
+    """Return a log of about that many events."""
+    log = Log()
+    play(log, 0, max(1, events // EVENTS_PER_TURN))
+    log.projection()
+    return log
 
 
 def turn_data(number: int) -> tuple[tuple[str, JsonObject], ...]:
@@ -106,7 +112,8 @@ def append_figures(rounds: int) -> list[Figure]:
         return timed(lambda: play_bare(bare, len(bare) // EVENTS_PER_TURN, 4))
 
     floor = median_ratio(listed, folded, rounds)
-    return [Figure("append, of the dict floor (B2)", floor, "x", ">= 0.13", floor >= 0.13)]
+    target = Target("at least", 0.13, "value")
+    return [figure("B2.log", "the log alone, of the dict floor", floor, target=target)]
 
 
 def flat_figures(rounds: int) -> list[Figure]:
@@ -122,7 +129,8 @@ def flat_figures(rounds: int) -> list[Figure]:
     play(short, 0, 100)
     play(long, 0, TURNS)
     ratio = median_ratio(late, early, rounds * 4)
-    return [Figure("turn 1,667 against turn 100 (B10)", ratio, "x", "<= 1.3", ratio <= 1.3)]
+    target = Target("at most", 1.3, "value")
+    return [figure("B10.log", f"the log alone, turn {TURNS:,} of turn 100", ratio, target=target)]
 
 
 def fork_figures(log: Log, rounds: int) -> list[Figure]:
@@ -140,15 +148,17 @@ def fork_figures(log: Log, rounds: int) -> list[Figure]:
         return timed(lambda: [events.copy() for _ in range(20)])
 
     bare, written = median_ratio(fork, copy, rounds), median_ratio(usable, copy, rounds)
+    target = Target("at most", 0.1, "value")
     return [
-        Figure("fork, of a list copy (B5)", bare, "x", "<= 0.1", bare <= 0.1),
-        Figure("fork and its marker, of a list copy", written, "x", None, met=True),
+        figure("B5", f"a fork of {len(log):,} events, of a list copy", bare, target=target),
+        figure("B5.marker", "a fork and its first event, of a list copy", written),
     ]
 
 
 def occlusion_figures(events: list[Event], rounds: int) -> list[Figure]:
     """B6: hiding or replacing 9,000 of 10,000 events against filtering a list."""
-    hide = Draft("compaction/surface", {}, Hide(0, HIDDEN - 1))
+    stop = len(events) * 9 // 10
+    hide = Draft("compaction/surface", {}, Hide(0, stop - 1))
 
     def prepared() -> Log:
         log = Log.load(events)
@@ -161,7 +171,7 @@ def occlusion_figures(events: list[Event], rounds: int) -> list[Figure]:
 
     def replaced() -> float:
         log = prepared()
-        nodes = [seq for seq in log.fold.nodes if seq < HIDDEN]
+        nodes = [seq for seq in log.fold.nodes if seq < stop]
         op = Replace(nodes[0], nodes[-1])
         draft = Draft(
             "user/message", {"content": "summary"}, op, log.fold.between(nodes[0], nodes[-1])
@@ -174,17 +184,23 @@ def occlusion_figures(events: list[Event], rounds: int) -> list[Figure]:
         return timed(log.projection)
 
     def filtered() -> float:
-        return timed(lambda: [event for event in events if not 0 <= event.seq < HIDDEN])
+        return timed(lambda: [event for event in events if not 0 <= event.seq < stop])
 
-    figures = [
-        Figure(name, ratio, "x", "<= 2", ratio <= 2)
-        for name, ratio in (
-            ("hide 9,000, of filtering a list (B6)", median_ratio(hidden, filtered, rounds)),
-            ("replace 9,000, of filtering a list (B6)", median_ratio(replaced, filtered, rounds)),
+    target = Target("at most", 2, "value")
+    return [
+        figure(
+            name,
+            f"the log alone, {title}, of filtering",
+            median_ratio(side, filtered, rounds),
+            "x",
+            bound,
+        )
+        for name, title, side, bound in (
+            ("B6.hide", f"hide {stop:,}", hidden, target),
+            ("B6.replace", f"replace {stop:,}", replaced, target),
+            ("B6.rest", "the projection after it", rest, None),
         )
     ]
-    ratio = median_ratio(rest, filtered, rounds)
-    return [*figures, Figure("the projection after it, of filtering", ratio, "x", None, met=True)]
 
 
 def projection_figures(log: Log, rounds: int) -> list[Figure]:
@@ -200,7 +216,7 @@ def projection_figures(log: Log, rounds: int) -> list[Figure]:
         return timed(grown.projection)
 
     ratio = median_ratio(lambda: again(long), lambda: again(short), rounds * 4)
-    return [Figure("projection of a new tail, long against short", ratio, "x", None, met=True)]
+    return [figure("B10.tail", "projection of a new tail, long of short", ratio)]
 
 
 def gate_figures(log: Log, rounds: int) -> list[Figure]:
@@ -217,8 +233,8 @@ def gate_figures(log: Log, rounds: int) -> list[Figure]:
     ]
     hostile = [timed(refused) for _ in range(rounds * 20)]
     return [
-        Figure("gate of a hide of 9,000", statistics.median(checks) * 1e6, "us", None, met=True),
-        Figure("a range of 10^12 refused", statistics.median(hostile) * 1e6, "us", None, met=True),
+        figure("B6.gate", f"gate of a hide of {HIDDEN:,}", statistics.median(checks) * 1e6, "us"),
+        figure("B6.hostile", "a range of 10^12 refused", statistics.median(hostile) * 1e6, "us"),
     ]
 
 
@@ -233,7 +249,7 @@ def recovery_figures(events: list[Event], rounds: int) -> list[Figure]:
 
     opened = events[:-2]
     ratio = median_ratio(recovered, parsed, rounds)
-    return [Figure("load, fold and close, of parsing the data", ratio, "x", None, met=True)]
+    return [figure("B7.log", "the log alone: load, fold and close, of parsing", ratio)]
 
 
 def memory_figures() -> list[Figure]:
@@ -254,7 +270,8 @@ def memory_figures() -> list[Figure]:
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     size = (after - begin) / len(kept) / 1024
-    return [Figure("60 events with their fold", size, "KiB", "< 30", size < 30)]
+    target = Target("at most", 30, "value")
+    return [figure("B9.log", "the log alone: 60 events with their fold", size, "KiB", target)]
 
 
 def measure(rounds: int) -> list[Figure]:
@@ -280,12 +297,9 @@ def measure(rounds: int) -> list[Figure]:
 def main() -> int:
     """Print the table; the exit status says whether every target was met."""
     figures = measure(5 if "--quick" in sys.argv else 25)
-    for figure in figures:
-        verdict = (
-            "" if figure.target is None else f"{figure.target}  {'ok' if figure.met else 'MISSED'}"
-        )
-        print(f"{figure.name:48} {figure.value:10.3f} {figure.unit:4} {verdict}")
-    return 0 if all(figure.met for figure in figures) else 1
+    outcome = Outcome(id="fold", title="the log and its fold", figures=tuple(figures))
+    print("\n".join([head(), *lines(outcome), verdict([outcome])]))
+    return 0 if outcome.ok else 1
 
 
 if __name__ == "__main__":

@@ -7,10 +7,8 @@ times of the loop's thread, which never sleeps here: they leave out what the nei
 
 import asyncio  # noqa: TID251 - the other side of the comparison
 import gc
-import statistics
 import sys
 import tracemalloc
-from collections.abc import Callable
 from functools import partial
 from time import thread_time
 
@@ -21,9 +19,12 @@ from actors.kernel.actor import Envelope
 from actors.kernel.mailbox import Mailbox
 from actors.kernel.ref import Ref
 from actors.kernel.supervisor import open_supervisor
+from bench.sizes import SIZES, Sizes
+from bench.timing import GC_THRESHOLD, alternate
+from runtime.cli.bench.figure import Figure, Outcome, Target
+from runtime.cli.bench.table import head, lines, verdict
 
 ACTORS = 1_000
-CLIENTS = 1_000
 
 
 class Echo:
@@ -68,7 +69,7 @@ class Sleeper:
         self._ended.append(1)
 
 
-def asks_of_kernel(asks: int) -> float:
+def asks_of_kernel(asks: int, actors: int = ACTORS) -> float:
     """Return asks per second: clients that go round their share of the actors ``asks`` times."""
 
     async def client(refs: list[Ref[int]]) -> None:
@@ -78,19 +79,19 @@ def asks_of_kernel(asks: int) -> float:
 
     async def main() -> float:
         async with open_supervisor(Echo) as supervisor:
-            refs = [supervisor.ref(str(index)) for index in range(ACTORS)]
+            refs = [supervisor.ref(str(index)) for index in range(actors)]
             for ref in refs:
                 await ref.ask(0)
             started_s = thread_time()
             async with trio.open_nursery() as clients:
-                for index in range(CLIENTS):
-                    clients.start_soon(client, refs[index::CLIENTS])
-            return ACTORS * asks / (thread_time() - started_s)
+                for ref in refs:
+                    clients.start_soon(client, [ref])
+            return actors * asks / (thread_time() - started_s)
 
     return trio.run(main)
 
 
-def asks_of_asyncio(asks: int) -> float:
+def asks_of_asyncio(asks: int, actors: int = ACTORS) -> float:
     """Return asks per second of a bare queue and a future per ask, with no lifecycle at all."""
 
     async def echo(queue: "asyncio.Queue[tuple[int, asyncio.Future[int]]]") -> None:
@@ -108,13 +109,13 @@ def asks_of_asyncio(asks: int) -> float:
 
     async def main() -> float:
         queues: list[asyncio.Queue[tuple[int, asyncio.Future[int]]]] = [
-            asyncio.Queue(1024) for _ in range(ACTORS)
+            asyncio.Queue(1024) for _ in range(actors)
         ]
         echoes = [asyncio.create_task(echo(queue)) for queue in queues]
         await asyncio.sleep(0)
         started_s = thread_time()
-        await asyncio.gather(*(client(queues[index::CLIENTS]) for index in range(CLIENTS)))
-        rate = ACTORS * asks / (thread_time() - started_s)
+        await asyncio.gather(*(client([queue]) for queue in queues))
+        rate = actors * asks / (thread_time() - started_s)
         for task in echoes:
             task.cancel()
         await asyncio.gather(*echoes, return_exceptions=True)
@@ -123,31 +124,31 @@ def asks_of_asyncio(asks: int) -> float:
     return asyncio.run(main())
 
 
-def cancel_of_kernel() -> float:
+def cancel_of_kernel(actors: int = ACTORS) -> float:
     """Return the seconds from cancelling the child scopes of 1,000 actors to the end of the last."""
 
     async def main() -> float:
         scopes: list[trio.CancelScope] = []
         ended: list[int] = []
         async with open_supervisor(lambda _key: Sleeper(scopes, ended)) as supervisor:
-            for index in range(ACTORS):
+            for index in range(actors):
                 await supervisor.ref(str(index)).ask(0)
             await trio.testing.wait_all_tasks_blocked()
             started_s = thread_time()
             for scope in scopes:
                 scope.cancel()
-            while len(ended) < ACTORS:
+            while len(ended) < actors:
                 await trio.lowlevel.checkpoint()
             return thread_time() - started_s
 
     return trio.run(main)
 
 
-def cancel_of_asyncio() -> float:
+def cancel_of_asyncio(actors: int = ACTORS) -> float:
     """Return the seconds from cancelling 1,000 bare sleeping tasks to the end of the last."""
 
     async def main() -> float:
-        tasks = [asyncio.create_task(asyncio.sleep(3600)) for _ in range(ACTORS)]
+        tasks = [asyncio.create_task(asyncio.sleep(3600)) for _ in range(actors)]
         await asyncio.sleep(0)
         started_s = thread_time()
         for task in tasks:
@@ -158,7 +159,7 @@ def cancel_of_asyncio() -> float:
     return asyncio.run(main())
 
 
-def trivial_ask_ms() -> tuple[float, float]:
+def trivial_ask_ms(probes: int, actors: int = ACTORS) -> tuple[float, float]:
     """Return p50 and p99 of a trivial ask while 1,000 actors always have work waiting."""
 
     async def keep_busy(ref: Ref[int]) -> None:
@@ -168,11 +169,11 @@ def trivial_ask_ms() -> tuple[float, float]:
 
     async def main() -> tuple[float, float]:
         async with open_supervisor(Echo) as supervisor, trio.open_nursery() as load:
-            for index in range(ACTORS):
+            for index in range(actors):
                 load.start_soon(keep_busy, supervisor.ref(str(index)))
             trivial = supervisor.ref("trivial")
             waits_ms = []
-            for _ in range(40 if "--quick" in sys.argv else 200):
+            for _ in range(probes):
                 asked_s = thread_time()
                 await trivial.ask(0)
                 waits_ms.append((thread_time() - asked_s) * 1000)
@@ -183,7 +184,7 @@ def trivial_ask_ms() -> tuple[float, float]:
     return trio.run(main)
 
 
-def idle_actor_bytes() -> float:
+def idle_actor_bytes(actors: int = ACTORS) -> float:
     """Return the traced bytes that one more idle actor holds, its tasks and mailbox included."""
 
     async def main() -> float:
@@ -191,10 +192,10 @@ def idle_actor_bytes() -> float:
             await supervisor.ref("warm").ask(0)
             gc.collect()
             before = tracemalloc.get_traced_memory()[0]
-            for index in range(ACTORS):
+            for index in range(actors):
                 await supervisor.ref(str(index)).ask(0)
             gc.collect()
-            return (tracemalloc.get_traced_memory()[0] - before) / ACTORS
+            return (tracemalloc.get_traced_memory()[0] - before) / actors
 
     tracemalloc.start()
     try:
@@ -203,7 +204,7 @@ def idle_actor_bytes() -> float:
         tracemalloc.stop()
 
 
-def passivated_actor_bytes() -> float:
+def passivated_actor_bytes(actors: int = ACTORS) -> float:
     """Return the traced bytes that an actor leaves behind when it has left."""
 
     async def main() -> float:
@@ -211,12 +212,12 @@ def passivated_actor_bytes() -> float:
             await supervisor.ref("warm").ask(0)
             gc.collect()
             before = tracemalloc.get_traced_memory()[0]
-            for index in range(ACTORS):
+            for index in range(actors):
                 await supervisor.ref(str(index)).ask(0)
-            await trio.sleep(1)
-            assert supervisor.active() == 1
+            while supervisor.active() > 1:  # noqa: ASYNC110 - nobody tells when an actor has left
+                await trio.sleep(0.01)
             gc.collect()
-            return (tracemalloc.get_traced_memory()[0] - before) / ACTORS
+            return (tracemalloc.get_traced_memory()[0] - before) / actors
 
     tracemalloc.start()
     try:
@@ -225,37 +226,85 @@ def passivated_actor_bytes() -> float:
         tracemalloc.stop()
 
 
-def compare(title: str, unit: str, ours: Callable[[], float], theirs: Callable[[], float]) -> None:
-    """Print medians of both sides and of the ratios of neighbouring rounds."""
-    rounds = 3 if "--quick" in sys.argv else 15
-    pairs = []
-    for number in range(rounds):
-        sides = (ours, theirs) if number % 2 else (theirs, ours)
-        values = {}
-        for side in sides:
-            gc.collect()
-            values[side] = side()
-        pairs.append((values[ours], values[theirs]))
-    mine, other = (statistics.median(column) for column in zip(*pairs, strict=True))
-    ratio = statistics.median(a / b for a, b in pairs)
-    print(f"{title}: {mine:,.4g} {unit}, asyncio {other:,.4g} {unit}, ratio {ratio:.2f}")
-
-
-def main() -> None:
-    gc.set_threshold(200_000, 20, 100)  # as the commands do; for both sides
-    asks = 10 if "--quick" in sys.argv else 30
-    compare(
-        "B1 asks over 1,000 actors",
-        "asks/s",
-        partial(asks_of_kernel, asks),
-        partial(asks_of_asyncio, asks),
+def cancel_figure(sizes: Sizes) -> Figure:
+    """B8, the kernel's part: the child scopes of as many actors, without logs."""
+    rounds = alternate(
+        sizes.rounds,
+        partial(cancel_of_kernel, sizes.actors),
+        partial(cancel_of_asyncio, sizes.actors),
     )
-    compare("B8 cancel 1,000 children", "s", cancel_of_kernel, cancel_of_asyncio)
-    p50_ms, p99_ms = trivial_ask_ms()
-    print(f"B11 trivial ask beside 1,000 busy actors: p50 {p50_ms:.1f} ms, p99 {p99_ms:.1f} ms")
-    print(f"B9 memory of an idle actor: {idle_actor_bytes():,.0f} bytes")
-    print(f"B9 left by a passivated actor: {passivated_actor_bytes():,.0f} bytes")
+    return Figure(
+        id="B8.kernel",
+        title="child scopes of actors cancelled, without logs",
+        value=rounds.ours * 1000,
+        unit="ms",
+        limit=rounds.theirs * 1000,
+        limit_name="the bare cancel of as many asyncio tasks",
+        ratio=rounds.ratio,
+    )
+
+
+def fair_figures(sizes: Sizes) -> list[Figure]:
+    """B11, the kernel's part: actors that always have work waiting."""
+    p50_ms, p99_ms = trivial_ask_ms(sizes.probes, sizes.actors)
+    return [
+        Figure(
+            id="B11.kernel",
+            title=f"a trivial ask beside {sizes.actors} busy actors, p99",
+            value=p99_ms,
+            unit="ms",
+            target=Target("at most", 50, "value"),
+            notes=(f"p50 {p50_ms:.1f} ms",),
+        )
+    ]
+
+
+def memory_figures(sizes: Sizes) -> list[Figure]:
+    """B9, the kernel's part: tasks and mailboxes without logs."""
+    return [
+        Figure(
+            id="B9.actor",
+            title="an idle actor: its task and mailbox",
+            value=idle_actor_bytes(sizes.actors) / 1024,
+            unit="KiB",
+        ),
+        Figure(
+            id="B9.gone",
+            title="left by an actor that is gone",
+            value=passivated_actor_bytes(sizes.actors),
+            unit="bytes",
+        ),
+    ]
+
+
+def measure(sizes: Sizes) -> list[Figure]:
+    """Return every figure."""
+    asked = alternate(
+        sizes.rounds,
+        partial(asks_of_kernel, sizes.asks, sizes.actors),
+        partial(asks_of_asyncio, sizes.asks, sizes.actors),
+    )
+    asks = Figure(
+        id="B1",
+        title=f"asks to {sizes.actors} supervised actors",
+        value=asked.ours,
+        unit="asks/s",
+        limit=asked.theirs,
+        limit_name="asyncio.Queue and a future per ask",
+        ratio=asked.ratio,
+        target=Target("at least", 0.6),
+    )
+    return [asks, cancel_figure(sizes), *fair_figures(sizes), *memory_figures(sizes)]
+
+
+def main() -> int:
+    """Print the table; the exit status says whether every target was met."""
+    gc.set_threshold(*GC_THRESHOLD)
+    figures = measure(SIZES["quick" if "--quick" in sys.argv else "full"])
+    outcome = Outcome(id="kernel", title="mailboxes and supervision", figures=tuple(figures))
+    print("\n".join([head(), *lines(outcome), verdict([outcome])]))
+    return 0 if outcome.ok else 1
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""One module for each scenario; each has a ``measure`` that returns an outcome."""
