@@ -198,18 +198,28 @@ async def open_sqlite(
     """
     settings = settings or SqliteSettings()
     store = SqliteStore(path, await _connect(path, settings), settings)
-    services = trio.open_nursery()
-    nursery = await services.__aenter__()
-    try:
+    async with _Services() as nursery:
         # Shielded: a start that is cancelled half-way would wait for its task for ever.
         with trio.CancelScope(shield=True):
             await nursery.start(store.serve)
-        yield store
-    finally:
-        # The nursery is left without the body's error, which it would wrap in a group.
-        with trio.move_on_after(_CLOSE_S, shield=True):
-            await store.aclose()
-        await services.__aexit__(None, None, None)  # noqa: ASYNC102 - its one task has just ended
+        try:
+            yield store
+        finally:
+            with trio.move_on_after(_CLOSE_S, shield=True):
+                await store.aclose()
+
+
+class _Services:
+    """A nursery that is left without the body's error, which it would wrap in a group."""
+
+    def __init__(self) -> None:
+        self._manager = trio.open_nursery()
+
+    async def __aenter__(self) -> trio.Nursery:
+        return await self._manager.__aenter__()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._manager.__aexit__(None, None, None)
 
 
 async def _connect(path: Path, settings: SqliteSettings) -> Connections:
