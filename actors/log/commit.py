@@ -104,10 +104,19 @@ def replay(state: State, events: Iterable[Event]) -> None:
         _replay_known(state, event)
 
 
-def refold(state: State, stop: int) -> State:
-    """Return the state of the events below ``stop``, whatever words were taken back since."""
-    anew = State(state.vocabulary, state.projections, StoredEvents(state.events.base))
-    for event in state.events.between(state.events.base, stop):
+def refold(state: State, stop: int, before: State | None) -> State:
+    """Return the state of the events below ``stop``, whatever words were taken back since.
+
+    Args:
+        state: a later one.
+        stop: how far to fold.
+        before: an earlier state of the same log to start from, when it is not beyond ``stop``.
+    """
+    if before is not None and before.events.next_seq <= stop:
+        anew = before.fork()
+    else:
+        anew = State(state.vocabulary, state.projections, StoredEvents(state.events.base))
+    for event in state.events.between(anew.events.next_seq, stop):
         _replay_known(anew, event)
     return anew
 

@@ -4,6 +4,7 @@ Source: P2, design 3, K-40.
 """
 
 from collections.abc import Container, Mapping, Sequence
+from typing import Final
 
 from actors.json import JsonObject, JsonValue
 from actors.log.calls import Call, OpenCall
@@ -19,14 +20,28 @@ from actors.log.replace_gate import check_replace
 from actors.log.state import OpenAsk, State
 from actors.log.surface import Unset
 
+STRIDE: Final = 2048
+"""After so many events a state is kept to go back to."""
+
 
 class Held:
-    """Holds the state of one log; an append may put another in its place."""
+    """Holds the state of one log; an append may put another in its place.
 
-    __slots__ = ("state",)
+    ``before`` is a state that the log had a while ago and that nobody changes: going back a little starts
+    from it instead of from the first event.
+    """
 
-    def __init__(self, state: State) -> None:
+    __slots__ = ("before", "state")
+
+    def __init__(self, state: State, before: State | None = None) -> None:
         self.state = state
+        self.before = before
+
+    def remember(self) -> None:
+        """Keep the present state as ``before`` when the last one is a while ago."""
+        past = self.state.events.base if self.before is None else self.before.events.next_seq
+        if self.state.events.next_seq - past >= STRIDE:
+            self.before = self.state.fork()
 
 
 class Fold:

@@ -101,8 +101,10 @@ class Log:
                 events.append(append_draft(state, draft, body, time_ms))
         except BaseException:
             if events:  # what the batch began is taken back
-                self._held.state = refold(state, start)
+                self._held.state = refold(state, start, self._held.before)
+                self._held.remember()
             raise
+        self._held.remember()
         return tuple(events)
 
     def replay(self, *events: Event) -> None:
@@ -141,7 +143,7 @@ class Log:
         """Return a log of the first ``cut`` events that goes its own way.
 
         At the head it costs nothing, and whoever of the two appends first copies the tails; a cut behind
-        the head is folded anew.
+        the head is folded anew, a near one from a state that was kept.
 
         Raises:
             SurfaceOpError: ``invalid-boundary``, the cut is not in 0 to the length.
@@ -149,7 +151,11 @@ class Log:
         state = self._state_at(cut)
         self._shared = self._shared or state is self._held.state
         child = Log.__new__(Log)
-        child._held, child._shared = Held(state), state is self._held.state  # noqa: SLF001 - ours
+        before = self._held.before
+        if before is not None and before.events.next_seq > state.events.next_seq:
+            before = None
+        child._held = Held(state, before)  # noqa: SLF001 - ours
+        child._shared = self._shared and state is self._held.state  # noqa: SLF001 - ours
         return child
 
     def fork_cut(self) -> int:
@@ -197,4 +203,4 @@ class Log:
         if not self._held.state.events.base <= stop <= self._held.state.events.next_seq:
             raise SurfaceOpError("invalid-boundary", f"a cut lies in 0 to {len(self)}")
         state = self._held.state
-        return state if stop == state.events.next_seq else refold(state, stop)
+        return state if stop == state.events.next_seq else refold(state, stop, self._held.before)
