@@ -4,7 +4,7 @@ Source: design 7.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import cast
 
@@ -198,7 +198,11 @@ async def open_sqlite(
     """
     settings = settings or SqliteSettings()
     store = SqliteStore(path, await _connect(path, settings), settings)
-    async with _Services() as nursery:
+    async with AsyncExitStack() as stack:
+        services = trio.open_nursery()
+        nursery = await services.__aenter__()
+        # Left without the body's error, which the nursery would wrap in a group.
+        stack.push_async_callback(services.__aexit__, None, None, None)
         # Shielded: a start that is cancelled half-way would wait for its task for ever.
         with trio.CancelScope(shield=True):
             await nursery.start(store.serve)
@@ -207,19 +211,6 @@ async def open_sqlite(
         finally:
             with trio.move_on_after(_CLOSE_S, shield=True):
                 await store.aclose()
-
-
-class _Services:
-    """A nursery that is left without the body's error, which it would wrap in a group."""
-
-    def __init__(self) -> None:
-        self._manager = trio.open_nursery()
-
-    async def __aenter__(self) -> trio.Nursery:
-        return await self._manager.__aenter__()
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._manager.__aexit__(None, None, None)
 
 
 async def _connect(path: Path, settings: SqliteSettings) -> Connections:
