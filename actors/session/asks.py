@@ -163,6 +163,8 @@ class AskTable:
         that the answer was lost (P4, P6).
         """
         self._open.pop(entry.ask.id, None)
+        for watch in self._watches:
+            watch.forget(entry.ask.id)
         settlement = entry.settlement
         assert settlement is not None
         self._settled[entry.ask.id] = settlement if recorded else withdrawn("recovery")
@@ -244,6 +246,10 @@ class AskWatch:
         """Queue an ask for the reader; bounded by the number of open asks."""
         self._shown[ask.id] = ask
         self._arrived.set()
+
+    def forget(self, ask_id: AskId) -> None:
+        """Drop a settled ask that was not read yet: a reader that never reads must not grow (P9)."""
+        self._shown.pop(ask_id, None)
 
     def take(self) -> tuple[Ask, ...]:
         """Return the asks that wait for the reader and are still open, without waiting."""

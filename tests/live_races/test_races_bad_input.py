@@ -317,11 +317,12 @@ async def test_a_watcher_that_never_reads_does_not_hold_up_another(autojump_cloc
         tools=[CountingTool()],
     ) as engine:
         session = await engine.create(id="s")
-        async with engine.asks(), engine.asks() as reader:
+        async with engine.asks() as sleeper, engine.asks() as reader:
             for _ in range(50):
                 turn = await session.prompt("go")
                 await engine.answer((await anext(reader)).id, "approve")
                 assert (await turn.result()).completed
+                assert len(sleeper._shown) <= 1
         await keeps_its_promises(engine, session)
 
 
@@ -348,7 +349,7 @@ async def test_a_tool_that_raises_cancelled_of_its_own_is_an_error_result(autoju
                 scope.cancel()
                 try:
                     await trio.lowlevel.checkpoint()
-                except trio.Cancelled as kept:
+                except trio.Cancelled as kept:  # noqa: ASYNC104 - the mistake that is tested
                     raise LookupError from kept
             return await super()._act(seen)
 
