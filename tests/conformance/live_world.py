@@ -62,10 +62,10 @@ def run(main: Callable[[], Awaitable[Any]]) -> Any:
     try:
         return trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
     except BaseExceptionGroup as group:
-        error: BaseException = group
-        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-            error = error.exceptions[0]
-        raise error from None
+        lone: BaseException = group
+    while isinstance(lone, BaseExceptionGroup) and len(lone.exceptions) == 1:
+        lone = lone.exceptions[0]
+    raise lone
 
 
 def check_hooks(given: dict[str, Any]) -> None:
