@@ -81,9 +81,7 @@ class Terminal:
         *whole, self._rest = self._rest.split("\n")
         if len(self._rest) > LONGEST_LINE or (self._ended and self._rest):
             whole.append(self._rest)
-            self._writing = trio.StrictFIFOLock()
-        """Texts of several tasks come out one after the other."""
-        self._rest = ""
+            self._rest = ""
         self._lines.extend(line.rstrip("\r") for line in whole)
 
 
