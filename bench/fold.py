@@ -19,12 +19,15 @@ from actors.errors.log import SurfaceOpError
 from actors.json import JsonObject
 from actors.log.events import Draft, Event, Hide, Replace
 from actors.log.log import Log
+from actors.log.request import request_messages
 from runtime.cli.bench.figure import Figure, Outcome, Target
 from runtime.cli.bench.table import head, lines, verdict
 
 EVENTS_PER_TURN = 6
 TURNS = 1_667
 """About 10,000 events."""
+EARLY, LATE = 100, 9_990
+"""Turns that leave tails of the same length behind the finished pieces of the surface (43 turns make one)."""
 HIDDEN = 9_000
 
 
@@ -117,20 +120,38 @@ def append_figures(rounds: int) -> list[Figure]:
 
 
 def flat_figures(rounds: int) -> list[Figure]:
-    """B10: a turn late in a session against one early in it."""
+    """B10: a turn late in a session against one early in it, and the request that it makes."""
 
-    def late() -> float:
-        return timed(lambda: play(long, len(long) // EVENTS_PER_TURN, 4))
+    def played(whole: Log, first: int) -> float:
+        log = whole.fork(len(whole))
+        play(log, first, 1)  # the fork's first append copies the tails; that is B5, not this
+        return timed(lambda: play(log, first + 1, 4))
 
-    def early() -> float:
-        return timed(lambda: play(short.fork(len(short)), 100, 4))
+    def asked(whole: Log, first: int) -> float:
+        log = whole.fork(len(whole))
+        play(log, first, 1)
+        log.projection()
+        return timed(lambda: _next_request(log, first + 1))
 
     short, long = Log(), Log()
-    play(short, 0, 100)
-    play(long, 0, TURNS)
-    ratio = median_ratio(late, early, rounds * 4)
+    play(short, 0, EARLY)
+    play(long, 0, LATE)
+    for log in (short, long):
+        _next_request(log, len(log) // EVENTS_PER_TURN)
+    turns = median_ratio(lambda: played(long, LATE), lambda: played(short, EARLY), rounds * 4)
+    requests = median_ratio(lambda: asked(long, LATE), lambda: asked(short, EARLY), rounds * 4)
     target = Target("at most", 1.3, "value")
-    return [figure("B10.log", f"the log alone, turn {TURNS:,} of turn 100", ratio, target=target)]
+    return [
+        figure("B10.log", f"the log alone, turn {LATE:,} of turn {EARLY}", turns, target=target),
+        figure("B10.request", "a turn with its request and its size", requests, target=target),
+    ]
+
+
+def _next_request(log: Log, first: int) -> None:
+    """Append a turn, and ask what the step behind it asks: the messages of a request, and their size."""
+    play(log, first, 1)
+    request_messages(log.projection().messages)
+    log.fold.projected_units  # noqa: B018 - reading it is the work
 
 
 def fork_figures(log: Log, rounds: int) -> list[Figure]:
@@ -206,7 +227,7 @@ def occlusion_figures(events: list[Event], rounds: int) -> list[Figure]:
 def projection_figures(log: Log, rounds: int) -> list[Figure]:
     """D-70: the projection after one more message in a long and in a short session."""
     short = Log()
-    play(short, 0, 100)
+    play(short, 0, TURNS - 37 * 43)  # a tail of the same length behind 37 pieces less
     long = log.fork(len(log))
     more = Draft("user/message", {"content": "more"})
 
