@@ -178,8 +178,8 @@ def trivial_ask_ms(probes: int, actors: int = ACTORS) -> tuple[float, float]:
                 await trivial.ask(0)
                 waits_ms.append((thread_time() - asked_s) * 1000)
             load.cancel_scope.cancel()
-            waits_ms.sort()
-            return waits_ms[len(waits_ms) // 2], waits_ms[len(waits_ms) * 99 // 100]
+        waits_ms.sort()
+        return waits_ms[len(waits_ms) // 2], waits_ms[len(waits_ms) * 99 // 100]
 
     return trio.run(main)
 

@@ -16,7 +16,7 @@ from actors.session.limits import Limits
 from actors.session.messages import Append, Read, Work
 from actors.testing.script import Call, CallTools, Reply, Say
 from bench.fold import EVENTS_PER_TURN, play, turn_data
-from bench.model import BenchModel
+from runtime.cli.bench.model import PacedModel
 from runtime.engine.engine import Engine
 from runtime.engine.opening import open_engine
 from runtime.engine.session import Session
@@ -46,7 +46,7 @@ async def an_engine(
     store: str | EventStore = ":memory:", *, model: Model | None = None, limits: Limits = MANY
 ) -> AsyncIterator[Engine]:
     """Open an engine as any program does, with every check on."""
-    answering = model if model is not None else BenchModel(one_call)
+    answering = model if model is not None else PacedModel(one_call)
     async with open_engine(store, model=answering, tools=[look], limits=limits) as engine:
         yield engine
 

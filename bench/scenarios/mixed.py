@@ -15,11 +15,11 @@ from actors.ports.tool import Tool
 from actors.session.asks import Ask, ClientWord
 from actors.testing.script import Call, CallTools, Reply, Say
 from bench.fold import EVENTS_PER_TURN
-from bench.model import BenchModel
 from bench.sizes import Sizes
 from bench.timing import alternate_async, wall_s
 from bench.work import MANY, look, make_writers, write
 from runtime.cli.bench.figure import Figure, Outcome, Series, Target
+from runtime.cli.bench.model import PacedModel
 from runtime.cli.bench.sampling import Rounds, distribution, quantile
 from runtime.engine.engine import Engine
 from runtime.engine.opening import open_engine
@@ -106,7 +106,7 @@ async def _measure(sizes: Sizes, folder: Path) -> Outcome:
 
 @asynccontextmanager
 async def _engine(path: Path, pause_s: float = 0.0) -> AsyncIterator[Engine]:
-    model = BenchModel(answer, pause_s)
+    model = PacedModel(answer, pause_s)
     tools: list[Tool] = [look, note]
     async with open_engine(
         str(path), model=model, tools=tools, on_ask=approve, limits=MANY

@@ -222,6 +222,54 @@ def serve(
         serve_until_stopped(order)
 
 
+@app.command()
+@click.option("--sessions", type=click.IntRange(1, 100_000), default=100, show_default=True)
+@click.option("--turns", type=click.IntRange(1, 100_000), default=5, show_default=True)
+@click.option("--store", default=":memory:", show_default=True, help="SQLite file, or :memory:")
+@click.option(
+    "--tool",
+    "tools",
+    multiple=True,
+    metavar="MODULE:NAME[=JSON]",
+    help="A tool of yours, and what it is called with in every turn; may be given again.",
+)
+@click.option(
+    "--pace",
+    "pace_s",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    help="Seconds that the model takes for a turn.",
+)
+@click.option("--json", type=click.Path(dir_okay=False, path_type=Path), help="Write the figures.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page.")
+def bench(
+    *,
+    sessions: int,
+    turns: int,
+    store: str,
+    tools: tuple[str, ...],
+    pace_s: float,
+    json: Path | None,
+    html: Path | None,
+) -> None:
+    """Put a load on a store and tools of yours; asks are approved, and the model is a scripted one."""
+    from runtime.cli.bench.command import LoadOrder, load_and_report
+
+    order = LoadOrder(
+        sessions=sessions,
+        turns=turns,
+        store=store,
+        tools=tools,
+        pace_s=pace_s,
+        json=json,
+        html=html,
+    )
+    with told_plainly():
+        status = load_and_report(order, rich.console.Console())
+    raise SystemExit(status)
+
+
 def _speed(text: str) -> float:
     """Return the factor; max is infinite."""
     try:

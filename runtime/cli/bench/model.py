@@ -15,12 +15,12 @@ Answers: TypeAlias = Callable[[ModelRequest], Reply]
 
 
 @attrs.frozen
-class BenchModel:
+class PacedModel:
     """Answers each request by a function of it; ``pause_s`` passes before each part."""
 
     answers: Answers
     pause_s: float = 0.0
-    name: str = "bench/model"
+    name: str = "bench/paced"
 
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Part]]:
         """Open a reply.
