@@ -116,6 +116,7 @@ class AskTable:
         self._open: dict[AskId, OpenAsk] = {}
         self._settled: OrderedDict[AskId, Settlement] = OrderedDict()
         self._watches: list[AskWatch] = []
+        self._ended = False
         self.raised = 0
         """Asks raised since the engine opened."""
 
@@ -182,6 +183,17 @@ class AskTable:
             if entry.ask.session_id == session_id:
                 entry.settle(withdrawn(source))
 
+    def end(self) -> None:
+        """The engine is closed: every watch ends."""
+        self._ended = True
+        for watch in self._watches:
+            watch.wake()
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing will ever be asked any more."""
+        return self._ended
+
     async def answer(self, ask_id: AskId, word: ClientWord, by: str | None = None) -> AskOutcome:
         """Settle an ask; returns when the decision is durable.
 
@@ -242,6 +254,10 @@ class AskWatch:
         """Whether the ask belongs to what is watched."""
         return self._tree is None or self._tree in ask.path
 
+    def wake(self) -> None:
+        """Let the reader look again."""
+        self._arrived.set()
+
     def show(self, ask: Ask) -> None:
         """Queue an ask for the reader; bounded by the number of open asks."""
         self._shown[ask.id] = ask
@@ -289,12 +305,14 @@ class AskWatch:
         return self
 
     async def __anext__(self) -> Ask:
-        """Return the next ask that is still open; never ends by itself."""
+        """Return the next ask that is still open; ends when the engine is closed."""
         await trio.lowlevel.checkpoint()
         while True:
             while self._shown:
                 _, ask = self._shown.popitem(last=False)
                 if self._table.is_open(ask.id):
                     return ask
+            if self._table.ended:
+                raise StopAsyncIteration
             self._arrived = trio.Event()
             await self._arrived.wait()

@@ -143,8 +143,10 @@ class Compaction:
                 if isinstance(outcome, CompactionError):
                     reply.fail(outcome)
                 else:
-                    reply.set(outcome)
-            self._done.set(None)
+                    self._session.journal.acknowledge(reply, outcome)
+            self._session.journal.acknowledge(self._done, None)
+            if self._session.journal.wake is not None:
+                self._session.journal.wake()
 
     def _note(self, outcome: CompactionOutcome | CompactionError) -> None:
         now_ms = self._session.services.clock.now_ms()
@@ -202,11 +204,12 @@ class Compaction:
             "occludedChars": plan.units,
         }
         op = Replace(plan.start_seq, plan.end_seq)
-        await self._session.journal.commit(
+        self._session.journal.post(
             Draft("compaction/start", self._start_data(cause)),
             Draft("user/message", summary, op=op, sources=plan.seqs),
             Draft("compaction/end", end),
         )
+        # Folded, so it has taken place: an interrupt comes too late. Whoever waits is told when it is durable.
         return CompactionOutcome(
             outcome="compacted", summary_seq=summary_seq, hidden_messages=len(hidden)
         )

@@ -108,6 +108,7 @@ class Desk:
 
     def lost(self) -> None:
         """The actor has left; whoever waits for what it had not begun is told."""
+        self.session.journal.lost()
         self._inputs.lost(TurnLostError(self.session.id, "it had not begun when the session left"))
 
     @property

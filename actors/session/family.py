@@ -12,7 +12,12 @@ import trio
 
 from actors.errors import ActorError, GreenroomError
 from actors.errors.control import DelegationDepthError, DelegationPrecheckError
-from actors.errors.session import ChildLimitError, ChildUnknownError, SessionClosedError
+from actors.errors.session import (
+    ChildLimitError,
+    ChildUnknownError,
+    ModelMissingError,
+    SessionClosedError,
+)
 from actors.errors.store import SessionNotFoundError
 from actors.ids import SessionId, check_session_id
 from actors.json import JsonObject
@@ -86,6 +91,8 @@ class Family:
         agent = self._session.services.agents.get(message.agent)
         if isinstance(message, Delegate):
             content_value(message.content)
+            if agent.model is None:
+                raise ModelMissingError(message.agent)
             self._check_tools(message.requires, agent)
         child = check_session_id(message.id or self._session.services.ids.new("s"))
         fields: JsonObject = {"agent": message.agent}

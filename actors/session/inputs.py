@@ -279,8 +279,8 @@ class Inputs:
             self._say_late()
             if self._session.journal.wake is not None:
                 self._session.journal.wake()
-        self.waiters.turn_ended()
         end = await turn.done.wait()
+        self.waiters.turn_ended()
         latch, self._latch = self._latch, Latch()
         if end.may_continue and self.turn_ended is not None:
             self.turn_ended()

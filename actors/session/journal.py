@@ -1,7 +1,7 @@
 """The log of one session on its way to the store: folded at once, durable at the flush, then visible."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import trio
 
@@ -13,6 +13,8 @@ from actors.log.events import Draft, Event
 from actors.log.log import Log
 from actors.ports.store import EventStore
 from actors.ports.world import Clock
+
+R = TypeVar("R")
 
 
 class Published(Protocol):
@@ -67,7 +69,7 @@ class Journal:
         """Called at a post while the owner is not attending; set by the owner."""
         self._store, self._epoch, self._clock, self._hub = store, epoch, clock, hub
         self._pending: list[Event] = []
-        self._acks: list[tuple[Reply[object], object]] = []
+        self._acks: list[tuple[Reply[Any], object]] = []
         self._flushed: Reply[None] = Reply()
         self._writing = self._flushed
         """The flush that is under way, or the last one."""
@@ -116,7 +118,12 @@ class Journal:
         elif self.failure is not None:
             raise self.failure
 
-    def acknowledge(self, reply: Reply[object], value: object) -> None:
+    def lost(self) -> None:
+        """The session is over: whoever still waits for a write is told that it may not have happened."""
+        if self._pending or self._acks or self._cut:
+            self._fail(trio.EndOfChannel(), self._flushed, [])
+
+    def acknowledge(self, reply: Reply[R], value: R) -> None:
         """Settle ``reply`` with ``value`` once everything posted so far is durable."""
         self._acks.append((reply, value))
 
@@ -158,7 +165,7 @@ class Journal:
         self,
         exc: BaseException,
         flushed: Reply[None],
-        acks: list[tuple[Reply[object], object]],
+        acks: list[tuple[Reply[Any], object]],
     ) -> None:
         self.failure = (
             exc

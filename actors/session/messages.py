@@ -5,7 +5,7 @@ The verbs of ``runtime.Session`` are sugar over ``session.send(message)``.
 Source: K-23.
 """
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 import attrs
 
@@ -14,6 +14,7 @@ from actors.log.events import SurfaceOp
 from actors.log.inbox import ListName
 from actors.log.projection import Content
 from actors.session.asks import ClientWord
+from actors.session.fields import number_or_none, one_of, text_or_none
 
 When: TypeAlias = Literal["now", "next"]
 ChildEnd: TypeAlias = Literal["closed", "settled", "deleted", "kept", "failed", "orphaned"]
@@ -54,7 +55,7 @@ class Fork:
     ``at=None`` is the last closed turn with the complete compaction groups behind it (K-3).
     """
 
-    at: int | None = None
+    at: int | None = attrs.field(default=None, validator=number_or_none)
     id: str | None = None
 
 
@@ -63,8 +64,8 @@ class Prompt:
     """Input that starts a turn, or waits: ``now`` steers a running turn, ``next`` waits for the one after."""
 
     content: Content
-    message_id: str | None = None
-    when: When = "now"
+    message_id: str | None = attrs.field(default=None, validator=text_or_none)
+    when: When = attrs.field(default="now", validator=one_of("now", "next"))
     source: str = "user"
     background: bool = False
     """Nobody is waiting at the other end: it may start only so many turns in a row (L-70)."""
@@ -88,7 +89,7 @@ class MoveInput:
     """Put a waiting input at ``position`` of one of the two lists."""
 
     message_id: str
-    target: ListName
+    target: ListName = attrs.field(validator=one_of("next-step", "next-turn"))
     position: int = 0
 
 
@@ -121,7 +122,9 @@ class Release:
 class Interrupt:
     """End what runs; ``cause`` is kept in the log (D-206)."""
 
-    scope: Scope = "turn"
+    scope: Scope = attrs.field(
+        default="turn", validator=one_of("turn", "session", "tree", "engine")
+    )
     cause: str = "user"
 
 
@@ -172,7 +175,7 @@ class EndChild:
 class Rename:
     """Set or clear the title."""
 
-    title: str | None
+    title: str | None = attrs.field(validator=text_or_none)
 
 
 @attrs.frozen
@@ -315,3 +318,7 @@ class SessionInspection:
     projected_units: int
     retry: RetryWait | None = None
     """What is waited for while ``state`` is retrying."""
+
+
+MAIL: Final = frozenset((*get_args(Work), *get_args(Read)))
+"""The types of everything that goes through a mailbox."""

@@ -24,6 +24,12 @@ class Spending:
         """Set what the last session of a path has spent in all."""
         self._trees[path[0]][path[-1]] = spent
 
+    def forget(self, session_id: SessionId) -> None:
+        """Forget a deleted session."""
+        for root, spent in list(self._trees.items()):
+            if spent.pop(session_id, None) is not None and not spent:
+                del self._trees[root]
+
     def tree(self, path: Sequence[SessionId]) -> Spent:
         """Return what a tree has spent, as far as its sessions were live since the engine opened."""
         total = Spent()

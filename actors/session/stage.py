@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import trio
 
+from actors.errors.message import EngineClosedError, MessageTypeError
 from actors.errors.store import SessionNotFoundError
 from actors.ids import SessionId, check_session_id
 from actors.kernel.feed import FeedHub, Subscription
@@ -22,7 +23,16 @@ from actors.session.desk import Desk
 from actors.session.head import Head, head_of
 from actors.session.interruption import Interruption
 from actors.session.live import LiveItem, coalesce
-from actors.session.messages import Answer, Close, Interrupt, Message, Read, Scope, Work
+from actors.session.messages import (
+    MAIL,
+    Answer,
+    Close,
+    Interrupt,
+    Message,
+    Read,
+    Scope,
+    Work,
+)
 from actors.session.services import Services
 from actors.session.state import SessionState
 
@@ -69,10 +79,13 @@ class Stage:
         Cancellation:
             Cancelled in the wait for room, nothing was sent; later, the message is worked on all the same.
         """
+        self.check_open()
         if isinstance(message, Interrupt):
             interruption = self.interrupt(session_id, message.scope, message.cause)
             await trio.lowlevel.checkpoint()
             return interruption
+        if type(message) not in MAIL:
+            raise MessageTypeError(type(message).__name__)
         if session_id in self._deleted:
             raise SessionNotFoundError(session_id)
         ref = self.actors.ref(check_session_id(session_id))
@@ -80,6 +93,15 @@ class Stage:
             with suppress(trio.WouldBlock):  # there is too much control already: it waits like work
                 return await ref.ask_control(message)
         return await ref.ask(message)
+
+    def check_open(self) -> None:
+        """Check that the engine still runs.
+
+        Raises:
+            EngineClosedError: it was closed.
+        """
+        if self._closed:
+            raise EngineClosedError
 
     async def delete(self, session_id: SessionId) -> None:
         """Remove a session and everything below it for ever (S-35).
@@ -101,13 +123,14 @@ class Stage:
                 await store.delete(below, epoch=epoch)
             finally:
                 self._deleted.discard(below)
+            self.services.spending.forget(below)
             hub = self._hubs.pop(below, None)
             if hub is not None:
                 hub.close("the session was deleted")
 
     async def _below(self, session_id: SessionId) -> list[SessionId]:
         """Return the session and all that belongs to it, the deepest first."""
-        found, level = [session_id], [session_id]
+        found, level = {session_id: None}, [session_id]
         while level:
             rows = [
                 row
@@ -115,11 +138,16 @@ class Stage:
                 for row in await self.services.store.rows(parent=parent, limit=MANY)
             ]
             level = [row.record.id for row in rows if row.record.id not in found]
-            found += level
-        return found[::-1]
+            found |= dict.fromkeys(level)
+        return list(found)[::-1]
 
     def interrupt(self, session_id: SessionId | None, scope: Scope, cause: str) -> Interruption:
-        """Interrupt a turn, a session, the tree below a session, or everything; at once."""
+        """Interrupt a turn, a session, the tree below a session, or everything; at once.
+
+        Raises:
+            MessageFieldError: ``scope`` is none of the four words.
+        """
+        Interrupt(scope, cause)  # checks its words
         if scope == "engine" or session_id is None:
             desks = list(self._desks.values())
         elif scope == "tree":
@@ -181,6 +209,7 @@ class Stage:
     def close_feeds(self, reason: str | None) -> None:
         """End every feed, also those that are asked for from now on."""
         self._closed = True
+        self.services.asks.end()
         for hub in self._hubs.values():
             hub.close(reason)
 

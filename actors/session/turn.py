@@ -94,17 +94,20 @@ class TurnRun:
             raise
         finally:
             self._ended = True
-            try:
-                with trio.move_on_after(self._session.services.limits.close_grace_s, shield=True):
-                    await self._close(end)
-            except Exception as lost:
-                self.done.fail(lost)
-                raise
-            self.done.set(end)
+            self._close(end)
+            with trio.move_on_after(self._session.services.limits.close_grace_s, shield=True):
+                await self._session.journal.durable()
 
-    async def _close(self, end: Ending) -> None:
-        closing = closing_drafts(self._session, self.number, self._step, end)
-        await self._session.journal.commit(*self._exchange.cut_drafts(), *closing)
+    def _close(self, end: Ending) -> None:
+        """Fold the end; whoever waits for it is told when it is durable, however long that takes (P4)."""
+        journal = self._session.journal
+        try:
+            closing = closing_drafts(self._session, self.number, self._step, end)
+            journal.post(*self._exchange.cut_drafts(), *closing)
+        except Exception as lost:
+            self.done.fail(lost)
+            raise
+        journal.acknowledge(self.done, end)
 
     async def _steps(self) -> Ending:
         limit = self._session.services.limits.steps_per_turn

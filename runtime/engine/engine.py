@@ -5,6 +5,7 @@ from typing import cast
 
 import attrs
 
+from actors.errors.message import MessageFieldError
 from actors.ids import AskId, SessionId, check_session_id
 from actors.ports.store import SessionRecord, SessionRow, Unsettled
 from actors.session.asks import AskOutcome, AskWatch, ClientWord
@@ -51,6 +52,7 @@ class Engine:
             SessionIdError: the id cannot name a session.
             AgentUnknownError: the engine was opened without that agent.
         """
+        self._stage.check_open()
         services = self._stage.services
         if parent is not None:
             return Session(
@@ -73,6 +75,11 @@ class Engine:
 
     async def sessions(self, *, after: SessionId | None = None, limit: int = PAGE) -> Page:
         """Return the stored sessions with an id above ``after``."""
+        self._stage.check_open()
+        if after is not None:
+            check_session_id(after)
+        if type(limit) is not int or limit < 1:
+            raise MessageFieldError("sessions", "limit", limit, "a number above zero")
         rows = await self._stage.services.store.rows(after=after, limit=limit)
         full = len(rows) == limit and bool(rows)
         return Page(tuple(rows), rows[-1].record.id if full else None)

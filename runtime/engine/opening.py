@@ -8,6 +8,7 @@ from typing import Literal
 
 import trio
 
+from actors.errors.message import MessageFieldError
 from actors.ports.model import Model
 from actors.ports.store import EventStore
 from actors.ports.tool import Tool
@@ -89,6 +90,7 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
         Leaving the block, by any way, ends running turns as ``aborted`` with the cause ``disposed``, writes
         their ends, and gives the store up; bounded.
     """
+    _check(recovery, policy, limits)
     bounds = limits or Limits()
     async with _opened(model) as answering, open_store(store) as opened:
         default = Agent(
@@ -114,19 +116,9 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
             run_slots=trio.CapacityLimiter(bounds.running),
             compaction_slots=trio.CapacityLimiter(bounds.compactions),
         )
-        body_error: BaseException | None = None
         try:
-            async with _running(services, on_ask, report) as engine:
-                try:
-                    yield engine
-                except BaseException as error:
-                    body_error = error
-                    raise
-        except BaseExceptionGroup as group:
-            # The nurseries are ours: what the block itself raised leaves it as it was raised.
-            if body_error is not None and _only(group) is body_error:
-                raise body_error from None
-            raise
+            async with _unwrapped(_running(services, on_ask, report)) as engine:
+                yield engine
         finally:
             with trio.move_on_after(RELEASE_S, shield=True):
                 await opened.release(epoch)
@@ -149,6 +141,33 @@ async def _running(
                 watchers.start_soon(resume_unsettled, stage, report)
             yield Engine(stage)
         watchers.cancel_scope.cancel()  # not earlier: its scope holds the drain too
+
+
+@asynccontextmanager
+async def _unwrapped(running: AbstractAsyncContextManager[Engine]) -> AsyncIterator[Engine]:
+    """Let what the block itself raises leave it as it was raised: the nurseries around it are ours."""
+    body_error: BaseException | None = None
+    try:
+        async with running as engine:
+            try:
+                yield engine
+            except BaseException as error:
+                body_error = error
+                raise
+    except BaseExceptionGroup as group:
+        if body_error is not None and _only(group) is body_error:
+            raise body_error from None
+        raise
+
+
+def _check(recovery: object, policy: object, limits: object) -> None:
+    """Refuse what cannot be meant, before anything is opened."""
+    if recovery not in {"close", "resume"}:
+        raise MessageFieldError("open_engine", "recovery", recovery, "'close' or 'resume'")
+    if not isinstance(policy, Policy):
+        raise MessageFieldError("open_engine", "policy", policy, "a Policy, such as ASK or NEVER")
+    if limits is not None and not isinstance(limits, Limits):
+        raise MessageFieldError("open_engine", "limits", limits, "Limits(...)")
 
 
 def _only(error: BaseException) -> BaseException:

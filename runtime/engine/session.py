@@ -6,8 +6,8 @@ from typing import Literal, TypeVar, cast
 
 import trio
 
-from actors.errors.session import SourceReservedError
 from actors.errors import GreenroomError
+from actors.errors.session import SourceReservedError
 from actors.ids import SessionId, check_session_id
 from actors.json import JsonValue
 from actors.log.events import Event
@@ -114,8 +114,9 @@ class Session:
     async def _abandon(self, message_id: str) -> None:
         """Whoever owned the turn is gone: take the input back, or end its turn."""
         # It stands behind the prompt in the mailbox, so what became of that is known by then.
-        if await self.send(Abandon(message_id)):
-            await self.result(message_id)
+        with suppress(GreenroomError):  # the session is ending by itself: Cancelled goes on
+            if await self.send(Abandon(message_id)):
+                await self.result(message_id)
 
     async def prompt(
         self,

@@ -78,7 +78,7 @@ class Busy:
                 for envelope in batch:
                     envelope.reply.set("busy")
                 if not batch and self._work_s == 0:
-                    return
+                    break
 
     async def _work(self, scope: trio.CancelScope, mailbox: Mail) -> None:
         with scope:

@@ -1,0 +1,39 @@
+"""What a message or an engine that cannot take it refuses before anything happens."""
+
+from actors.errors.base import UsageError
+
+
+class MessageFieldError(UsageError):
+    """A field of a message has a value that cannot be meant."""
+
+    code = "MESSAGE_FIELD_INVALID"
+
+    def __init__(self, message: str, field: str, value: object, wanted: str) -> None:
+        super().__init__(message, field, value, wanted)
+        self.message, self.field, self.value, self.wanted = message, field, value, wanted
+
+    def __str__(self) -> str:
+        return f"{self.message}({self.field}={self.value!r}): give {self.wanted}"
+
+
+class MessageTypeError(UsageError):
+    """What was sent is none of the message types."""
+
+    code = "MESSAGE_TYPE_UNKNOWN"
+
+    def __init__(self, type: str) -> None:  # noqa: A002 - what it is called
+        super().__init__(type)
+        self.type = type
+
+    def __str__(self) -> str:
+        return f"a {self.type} is no message: actors.session.messages has them all"
+
+
+class EngineClosedError(UsageError):
+    """The engine was closed; its sessions are in the store."""
+
+    code = "ENGINE_CLOSED"
+    status_hint = 503
+
+    def __str__(self) -> str:
+        return "the engine is closed: use its sessions inside of 'async with open_engine(...)'"
