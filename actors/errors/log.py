@@ -4,7 +4,7 @@ from actors.errors.base import DeniedError, ExtensionError, UsageError
 
 
 class UnknownEventTypeError(UsageError):
-    """The word is not in the vocabulary; register it, or mark a stored event ``ignorable``.
+    """The word is not in the vocabulary of the log, and a stored event of it is not marked ``ignorable``.
 
     Source: S-10, S-123, D-140, K-34.
     """
@@ -16,7 +16,10 @@ class UnknownEventTypeError(UsageError):
         self.type = type
 
     def __str__(self) -> str:
-        return f"unknown event type {self.type!r}: register it with Vocabulary.register() first"
+        return (
+            f"unknown event type {self.type!r}: append a word that the log knows, "
+            "such as user/message or todo/write"
+        )
 
 
 class EventDataError(UsageError):
@@ -51,7 +54,7 @@ class OverBudgetError(UsageError):
     def __str__(self) -> str:
         return (
             f"{self.path} has {self.size_bytes} bytes, {self.limit_bytes} are allowed: "
-            "put large content into an attachment"
+            "cut it into several messages, or keep it in a file and name its path"
         )
 
 

@@ -85,7 +85,9 @@ class EngineWordError(DeniedError):
         self.type = type
 
     def __str__(self) -> str:
-        return f"{self.type!r} is written by the engine alone"
+        return (
+            f"{self.type!r} is written by the engine alone: it is evidence of what the engine did"
+        )
 
 
 class SourceReservedError(UsageError):
