@@ -115,9 +115,13 @@ class Client:
             return Answer(response.status_code, texts(response.headers), raw)
 
     @asynccontextmanager
-    async def stream(self, session: str, query: str = "", **headers: str | None):
+    async def stream(
+        self, session: str, query: str = "", *, narrow: bool = False, **headers: str | None
+    ):
         path = f"/v1/events?sessionId={session}{query}"
         async with await self._open() as socket:
+            if narrow:
+                socket.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_RCVBUF, 131_072)
             connection = await self._send(socket, "GET", path, None, headers)
             response = await next_event(socket, connection)
             assert response.status_code == 200, response

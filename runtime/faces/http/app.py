@@ -69,7 +69,7 @@ class HttpFace:
         """Set it to end: streams end cleanly, and everything else is answered with 503."""
         self._token, self._report = token or None, report
         self._routes = routes or Routes()
-        self._endpoints: Sequence[Endpoint] = WIRE
+        self.endpoints: Sequence[Endpoint] = WIRE
         self._services = Services(
             engine=engine,
             verbs=Verbs(engine),
@@ -126,7 +126,7 @@ class HttpFace:
         return await endpoint.handler(call)
 
     def _find(self, method: str, path: str) -> tuple[Endpoint, Match] | None:
-        for endpoint in self._endpoints:
+        for endpoint in self.endpoints:
             if endpoint.method == method:
                 match = match_path(endpoint.path, path)
                 if match is not None:

@@ -19,10 +19,12 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from runtime.faces.http.answers import text_answer
 from runtime.faces.http.app import HttpFace, Report
 from runtime.faces.http.connection import PatientStream
 from runtime.faces.http.listening import Listener
 
+TOO_LONG: Final = text_answer(431, "Request Header Fields Too Large")
 DRAIN_S: Final = 5.0
 """How long what is under way may take when the server ends."""
 
@@ -127,13 +129,19 @@ class _Server:
         """Return the application; what fails in it beyond an answer is reported, and ends its connection."""
 
         async def call(scope: Scope, receive: Receive, send: Send) -> None:
+            fits = _headers_bytes(scope) <= self._limits.headers_bytes
             try:
-                await app(scope, receive, send)
+                await (app if fits else TOO_LONG)(scope, receive, send)
             except Exception as error:  # noqa: BLE001 - the door: one request fails, the others go on
                 if self._report is not None:
                     self._report(f"{scope.get('method')} {scope.get('path')}", error)
 
         return call
+
+
+def _headers_bytes(scope: Scope) -> int:
+    """Return the size of the headers: the parser's own limit is for headers that are not complete."""
+    return sum(len(name) + len(value) for name, value in scope.get("headers", ()))
 
 
 def _config(limits: ServerLimits) -> Config:

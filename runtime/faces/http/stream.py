@@ -190,12 +190,7 @@ class EventStream:
         """Write what waits in the outbox; in silence say that the session lives, and keep the line open."""
         self._shown_s = trio.current_time()
         ping_s = self._shown_s + self._limits.ping_s
-        while True:
-            body: bytes | None = None
-            with trio.move_on_at(min(ping_s, self._shown_s + self._limits.heartbeat_s)):
-                body = await self._outbox.take()
-            if body == b"":
-                break
+        while (body := await self._next(ping_s)) != b"":
             if body is not None:
                 await self._write(send, body)
                 self._outbox.written()
@@ -207,6 +202,14 @@ class EventStream:
                 await self._beat(view, send)
         if self._outbox.given_up:
             await self._write(send, sse(frames.overload_frame()))
+
+    async def _next(self, ping_s: float) -> bytes | None:
+        """Return what waits, or None when it is time to say something else."""
+        if self._outbox.ready:
+            return await self._outbox.take()
+        with trio.move_on_at(min(ping_s, self._shown_s + self._limits.heartbeat_s)):
+            return await self._outbox.take()
+        return None
 
     async def _beat(self, view: View, send: Send) -> None:
         beat = frames.heartbeat(view.session_id, view.activity, self._clock.now_ms())

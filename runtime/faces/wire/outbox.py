@@ -76,6 +76,11 @@ class Outbox:
         self._closed = True
         self._arrived.set()
 
+    @property
+    def ready(self) -> bool:
+        """Whether :meth:`take` would return at once."""
+        return bool(self._queue.queue) or self._closed
+
     async def take(self) -> bytes:
         """Return all that waits as one piece, which is being written now; empty at the end.
 
