@@ -69,7 +69,8 @@ class AnthropicModel:
             )
             return cast("Answer", stream.response)
 
-        reader = MessagesReader(restorer(schema.name for schema in request.tools))
+        restore = restorer(schema.name for schema in request.tools)
+        reader = MessagesReader(restore, self._model)
         return ProviderStream(Source(open_answer, _ERRORS, explain), reader)
 
     def body(self, request: ModelRequest) -> JsonObject:

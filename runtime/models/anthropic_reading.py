@@ -27,10 +27,14 @@ _REFUSAL: Final = "refusal"
 
 
 class MessagesReader:
-    """Folds the frames of one stream; ``restore`` gives tools back the names that the wire did not take."""
+    """Folds the frames of one stream.
 
-    def __init__(self, restore: Callable[[str], str]) -> None:
-        self._restore = restore
+    ``restore`` gives tools back the names that the wire did not take. Signed reasoning keeps the name of
+    the ``model``, which alone takes it back.
+    """
+
+    def __init__(self, restore: Callable[[str], str], model: str) -> None:
+        self._restore, self._model = restore, model
         self._blocks = Blocks()
         self._usage: JsonObject = {}
         self._reason = ""
@@ -67,7 +71,7 @@ class MessagesReader:
         kind = _KINDS.get(string(block.get("type")))
         if kind is None:
             if block.get("type") == "redacted_thinking":
-                yield BlockEnd(self._blocks.next_index(), block)
+                yield BlockEnd(self._blocks.next_index(), block | {"model": self._model})
             return
         opened = self._blocks.open(key, kind)
         if opened is not None:
@@ -90,7 +94,7 @@ class MessagesReader:
             yield from self._blocks.add(key, kind, delta.get(field))
         elif word == "signature_delta" and block is not None:
             signed = string(block.more.get("signature")) + string(delta.get("signature"))
-            block.more = {"signature": signed}
+            block.more = {"signature": signed, "model": self._model}
 
     def _message_delta(self, frame: JsonObject) -> Iterator[Part]:
         self._reason = string(mapping(frame.get("delta")).get("stop_reason")) or self._reason

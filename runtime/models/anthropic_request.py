@@ -1,4 +1,4 @@
-"""The body of a Messages request, as a pure function of what the log shows.
+"""The body of a Messages request, as a function of what the log shows. Pure.
 
 Source: P1, K-11, K-30.
 """
@@ -53,7 +53,7 @@ def messages_body(request: ModelRequest, model: str, *, max_tokens: int) -> Json
     body: JsonObject = {
         "model": model,
         "max_tokens": said.max_tokens if said.max_tokens is not None else max_tokens,
-        "messages": list(wire_messages(rest)),
+        "messages": list(wire_messages(rest, model)),
         "stream": True,
     }
     if head:
@@ -95,9 +95,12 @@ def _split(messages: Sequence[ProjectedMessage]) -> tuple[list[str], Sequence[Pr
     return head, ()
 
 
-def wire_messages(messages: Iterable[ProjectedMessage]) -> Iterator[JsonObject]:
-    """Yield messages whose roles take turns, a user first, each result right behind its call."""
-    said = [part for message in messages for part in _said(message)]
+def wire_messages(messages: Iterable[ProjectedMessage], model: str) -> Iterator[JsonObject]:
+    """Yield messages whose roles take turns, a user first, each result right behind its call.
+
+    Reasoning goes back to the model that signed it: the provider refuses that of another one.
+    """
+    said = [part for message in messages for part in _said(message, model)]
     if not said or said[0][0] != "user":
         said.insert(0, ("user", _text(CONTINUES)))
     for role, parts in groupby(said, key=lambda part: part[0]):
@@ -112,7 +115,7 @@ def _is_result(block: JsonValue) -> bool:
     return isinstance(block, dict) and block["type"] == "tool_result"
 
 
-def _said(message: ProjectedMessage) -> Iterator[_Said]:
+def _said(message: ProjectedMessage, model: str) -> Iterator[_Said]:
     match message:
         case SystemMessage():
             # The wire has no system role in mid-conversation that every model takes.
@@ -122,7 +125,7 @@ def _said(message: ProjectedMessage) -> Iterator[_Said]:
         case UserMessage():
             yield from (("user", _block(piece)) for piece in shown(message.content))
         case AssistantMessage():
-            yield from (("assistant", block) for block in _assistant(message))
+            yield from (("assistant", block) for block in _assistant(message, model))
         case ToolResultMessage():
             yield "user", _result(message)
         case _:
@@ -142,8 +145,9 @@ def _block(piece: Shown) -> JsonObject:
     return {"type": "image", "source": source}
 
 
-def _assistant(message: AssistantMessage) -> Iterator[JsonObject]:
-    yield from (thought for b in thoughts(message.content) for thought in _thought(b))
+def _assistant(message: AssistantMessage, model: str) -> Iterator[JsonObject]:
+    own = (block for block in thoughts(message.content) if block.get("model", model) == model)
+    yield from (thought for block in own for thought in _thought(block))
     yield from (_block(piece) for piece in shown(message.content))
     yield from (_call(call) for call in message.tool_calls)
 

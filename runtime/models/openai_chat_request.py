@@ -1,4 +1,4 @@
-"""The body of a Chat Completions request, as a pure function of what the log shows.
+"""The body of a Chat Completions request, as a function of what the log shows. Pure.
 
 Source: P1, K-11, K-30.
 """

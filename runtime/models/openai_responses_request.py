@@ -1,4 +1,4 @@
-"""The body of a Responses request, as a pure function of what the log shows.
+"""The body of a Responses request, as a function of what the log shows. Pure.
 
 Nothing is kept by the provider: every request carries the whole history, reasoning included in the
 sealed form that the provider gave it.

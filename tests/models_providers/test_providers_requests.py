@@ -211,6 +211,17 @@ def test_sealed_reasoning_goes_back_to_whom_it_came_from() -> None:
     assert [message["role"] for message in body("chat", asked)["messages"]] == ["user"]
 
 
+def test_reasoning_that_another_model_signed_is_left_out() -> None:
+    def signed(model: str) -> JsonObject:
+        return {"type": "thinking", "thinking": "So.", "signature": "s", "model": model}
+
+    asked = request(
+        UserMessage(0, "x"), AssistantMessage(1, [signed("model-1"), signed("model-2")])
+    )
+    (thought,) = body("messages", asked)["messages"][1]["content"]
+    assert thought == {"type": "thinking", "thinking": "So.", "signature": "s"}
+
+
 def test_settings_are_said_in_the_words_of_each_wire() -> None:
     config = {
         "provider": "p", "model": "m", "temperature": 0.5, "maxTokens": 99, "stop": ["X"],

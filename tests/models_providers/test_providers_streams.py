@@ -39,7 +39,8 @@ forms = pytest.mark.parametrize("form", FORMS)
 
 
 def reader(form: Form) -> Reader:
-    return READERS[form](lambda name: name)
+    model = ("model-1",) if form == "messages" else ()
+    return READERS[form](lambda name: name, *model)
 
 
 def read(form: Form, pieces: list[bytes]) -> list[Part]:
@@ -281,7 +282,7 @@ def test_reasoning_that_the_provider_hid_passes_through() -> None:
     block = {"type": "redacted_thinking", "data": "hidden-1"}
     hidden = event({"type": "content_block_start", "index": 0, "content_block": block})
 
-    assert read("messages", [hidden]) == [BlockEnd(0, block)]
+    assert read("messages", [hidden]) == [BlockEnd(0, block | {"model": "model-1"})]
 
 
 def test_a_compatible_server_may_stop_for_calls_without_saying_so() -> None:
