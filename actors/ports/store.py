@@ -89,7 +89,7 @@ class EventStore(Protocol):
         ...
 
     async def release(self, epoch: int) -> None:
-        """Give the ownership up; a stale epoch is ignored."""
+        """Give the ownership up: ``epoch`` can then no longer write. A stale epoch is ignored."""
         ...
 
     async def create(
