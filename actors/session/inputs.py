@@ -100,6 +100,7 @@ class Inputs:
         turn = self._turn
         if turn is not None:
             await turn.done.wait()
+            await turn.left.wait()
 
     def prompt(self, message: Prompt, reply: Reply[object]) -> PromptReceipt | None:
         """Take one input: start a turn with it, or let it wait.
@@ -275,6 +276,7 @@ class Inputs:
             await turn.run()
         finally:
             self._turn = None
+            turn.left.set(None)
             self._session.between_steps()
             self._say_late()
             if self._session.journal.wake is not None:

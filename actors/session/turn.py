@@ -39,6 +39,9 @@ class TurnRun:
         self.first_seq = first_seq
         self._picked_up = picked_up
         self.done: Reply[Ending] = Reply()
+        """Settled when the end is durable."""
+        self.left: Reply[None] = Reply()
+        """Settled when its task no longer stands in the way of the next turn."""
         self._session = session
         self._scope = trio.CancelScope()
         self._cause: str | None = None

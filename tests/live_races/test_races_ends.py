@@ -142,3 +142,13 @@ async def test_a_cancelled_run_ends_as_cancelled_when_its_session_is_quarantined
                 store.full = True
                 gone.cancel()
         assert gone.cancelled_caught
+
+
+async def test_nothing_runs_any_more_when_an_interrupt_has_settled(autojump_clock):
+    async with open_engine(model=ScriptedModel(lambda _: Hang())) as engine:
+        session = await engine.create()
+        for _ in range(30):
+            await session.prompt("go")
+            await trio.sleep(1)
+            await session.interrupt().settled()
+            assert not engine._stage._desks[session.id].running
