@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from actors.json import JsonObject
 from actors.ports.world import Clock
 from runtime.engine.engine import Engine
 from runtime.faces.http.bodies import read_json
@@ -70,11 +69,7 @@ Handler: TypeAlias = Callable[[Call], Awaitable[Answer]]
 
 @attrs.frozen(kw_only=True)
 class Endpoint:
-    """One endpoint: what it is reached by, takes and gives. The API description is made from it.
-
-    ``answers`` maps statuses to what their bodies are; the JSON schema None stands for no body, and a
-    text for another content type.
-    """
+    """One endpoint: what it is reached by, and what it takes."""
 
     method: str
     path: str
@@ -82,6 +77,3 @@ class Endpoint:
     summary: str
     body: Form | None = None
     query: Form = NO_FIELDS
-    answers: Mapping[int, JsonObject | str | None] = attrs.field(factory=dict)
-    raw_body: str | None = None
-    """The content type of a body that is no JSON object."""

@@ -8,13 +8,6 @@ from typing import Final
 from actors.errors.control import InactiveError
 from runtime.faces.http.answers import json_answer, nothing
 from runtime.faces.http.call import NO_FIELDS, Answer, Call, Endpoint
-from runtime.faces.http.shapes import (
-    ACK,
-    DECIDE_RESULT,
-    ENTRIES,
-    EVENT_STREAM,
-    SESSIONS,
-)
 from runtime.faces.http.stream import EventStream, Subscription, cursor_of
 from runtime.faces.wire.errors import DecodeError
 from runtime.faces.wire.forms import Field, Form
@@ -120,7 +113,6 @@ WIRE: Final = (
         handler=prompt,
         summary="Hand input to a session; it is durable when it is acknowledged.",
         body=PROMPT_FORM,
-        answers={200: ACK},
     ),
     Endpoint(
         method="POST",
@@ -128,7 +120,6 @@ WIRE: Final = (
         handler=interrupt,
         summary="End what runs in a session.",
         body=INTERRUPT_FORM,
-        answers={204: None},
     ),
     Endpoint(
         method="POST",
@@ -137,7 +128,6 @@ WIRE: Final = (
         summary="Answer an ask; the first answer counts.",
         body=DECIDE_FORM,
         query=DECIDE_QUERY,
-        answers={200: DECIDE_RESULT},
     ),
     Endpoint(
         method="POST",
@@ -145,14 +135,12 @@ WIRE: Final = (
         handler=entries,
         summary="Read the durable events behind a seq.",
         body=ENTRIES_FORM,
-        answers={200: ENTRIES},
     ),
     Endpoint(
         method="GET",
         path="/v1/sessions",
         handler=sessions,
         summary="List the sessions.",
-        answers={200: SESSIONS},
     ),
     Endpoint(
         method="GET",
@@ -160,6 +148,5 @@ WIRE: Final = (
         handler=events,
         summary="Follow a session: what was missed, and then what happens.",
         query=EVENTS_QUERY,
-        answers={200: EVENT_STREAM},
     ),
 )

@@ -1,4 +1,4 @@
-"""The forms of requests: how they are read, and what they look like as JSON schemas. Pure.
+"""The forms of requests, and how they are read. Pure.
 
 Source: H-13, H-20.
 """
@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
-from actors.json import JsonObject, JsonValue
+from actors.json import JsonValue
 from runtime.faces.wire.errors import DecodeError
 
 Kind: TypeAlias = Literal["text", "integer", "flag", "content", "object", "json"]
@@ -17,7 +17,6 @@ Kind: TypeAlias = Literal["text", "integer", "flag", "content", "object", "json"
 MAX_INTEGER: Final = 2**53 - 1
 _INTEGER: Final = re.compile(r"-?[0-9]{1,16}\Z", re.ASCII)
 _HUMP: Final = re.compile(r"(?<=[a-z])([A-Z])")
-_BLOCK: Final[JsonObject] = {"type": "object", "additionalProperties": True}
 
 
 @attrs.frozen(kw_only=True)
@@ -39,15 +38,6 @@ class Field:
         if value is None:
             return self.nullable or self.kind == "json"
         return _FITS[self.kind](value) and (not self.choices or value in self.choices)
-
-    def schema(self) -> JsonObject:
-        """Return the field's JSON schema."""
-        schema = {**_SCHEMAS[self.kind]}
-        if self.choices:
-            schema["enum"] = [*self.choices, *([None] if self.nullable else [])]
-        if self.nullable and "type" in schema:
-            schema["type"] = [schema["type"], "null"]
-        return {**schema, "description": self.about} if self.about else schema
 
 
 @attrs.frozen
@@ -89,15 +79,6 @@ class Form:
             given[name] = text if field is None else _from_text(field, name, text)
         return self.read(given)
 
-    def schema(self) -> JsonObject:
-        """Return the form as the JSON schema of an object."""
-        properties: JsonObject = {name: field.schema() for name, field in self.fields.items()}
-        needed: list[JsonValue] = [name for name, field in self.fields.items() if field.needed]
-        schema: JsonObject = {"type": "object", "properties": properties}
-        if needed:
-            schema["required"] = needed
-        return {**schema, "additionalProperties": False}
-
 
 def python_name(wire_name: str) -> str:
     """Return the snake_case of a camelCase name."""
@@ -127,14 +108,6 @@ _FITS: Final[dict[Kind, Callable[[object], bool]]] = {
     "content": _is_content,
     "object": lambda value: isinstance(value, dict),
     "json": lambda _: True,
-}
-_SCHEMAS: Final[dict[Kind, JsonObject]] = {
-    "text": {"type": "string"},
-    "integer": {"type": "integer", "minimum": -MAX_INTEGER, "maximum": MAX_INTEGER},
-    "flag": {"type": "boolean"},
-    "content": {"anyOf": [{"type": "string"}, {"type": "array", "items": _BLOCK}]},
-    "object": {"type": "object", "additionalProperties": True},
-    "json": {},
 }
 _WORDS: Final[dict[Kind, str]] = {
     "text": "text",
