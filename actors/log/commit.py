@@ -13,7 +13,7 @@ from actors.json import JsonObject, JsonValue
 from actors.log.budget import ERROR_TEXT_BYTES
 from actors.log.codec import encode
 from actors.log.content_gate import check_calls, check_content
-from actors.log.core_words import CORE_WORDS, SURFACE_WORDS
+from actors.log.core_words import CORE_TYPES, CORE_WORDS, SURFACE_WORDS
 from actors.log.envelope_gate import check_envelope, check_known
 from actors.log.event_budget import fit
 from actors.log.events import Draft, Event, Hide, OpenEvent, Replace
@@ -26,7 +26,6 @@ from actors.log.state import State
 from actors.log.steps import STEPS
 from actors.log.stored import StoredEvents
 
-CORE_TYPES: Final = frozenset(word.type for word in CORE_WORDS)
 _NO_FIELDS: Final[JsonObject] = {}
 _CHANGES: Final = (b'"tool-', b'"headerSeq"')
 _MARKS: Final[dict[str, tuple[bytes, ...]]] = {

@@ -7,7 +7,7 @@ from typing import Final
 
 from actors.errors.log import SurfaceOpError
 from actors.json import JsonObject, JsonValue
-from actors.log.envelope_gate import SURFACE_TYPES
+from actors.log.core_words import SURFACE_WORDS
 from actors.log.project import inline_calls
 from actors.log.state import State
 from actors.log.wire import is_event_number
@@ -24,7 +24,7 @@ def check_content(state: State, event_type: str, data: JsonObject) -> None:
     Raises:
         SurfaceOpError: a tool change stands in the wrong place or names a tool that is not there.
     """
-    if event_type not in SURFACE_TYPES:
+    if event_type not in SURFACE_WORDS:
         return
     changes = _tool_changes(data.get("content"))
     if event_type == "developer/message":

@@ -72,3 +72,5 @@ CORE_WORDS: Final[tuple[Word, ...]] = (
     Word("session/reopened"),
     Word("session/title"),
 )
+
+CORE_TYPES: Final = frozenset(word.type for word in CORE_WORDS)

@@ -4,15 +4,11 @@ Source: D-6, D-20, D-30..D-33, S-10, D-140, K-34.
 """
 
 from collections.abc import Sequence
-from typing import Final
 
 from actors.errors.log import SurfaceOpError, UnknownEventTypeError
+from actors.log.core_words import SURFACE_WORDS
 from actors.log.events import Hide, Replace, SurfaceOp
 from actors.log.state import State
-
-SURFACE_TYPES: Final = frozenset(
-    ("system/message", "developer/message", "user/message", "assistant/message", "tool/result")
-)
 
 
 def check_known(state: State, event_type: str, *, ignorable: bool) -> None:
@@ -35,7 +31,7 @@ def check_envelope(
     """
     if isinstance(op, Hide):
         return  # the sources of a hide follow S-81
-    if event_type in SURFACE_TYPES:
+    if event_type in SURFACE_WORDS:
         if sources is not None and event_type == "assistant/message":
             raise SurfaceOpError("assistant-sources", "a reply has its evidence in its stream")
         if sources is not None and op is None:

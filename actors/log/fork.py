@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 from actors.log.events import Draft
 from actors.log.recovery import closers
-from actors.log.repair import repair_closers
+from actors.log.recovery_dsh import repair_closers
 from actors.log.state import State
 
 Profile: TypeAlias = Literal["native", "dsh"]

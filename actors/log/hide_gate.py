@@ -8,12 +8,12 @@ from typing import Final
 
 from actors.errors.log import SurfaceOpError
 from actors.json import JsonValue
-from actors.log.envelope_gate import SURFACE_TYPES
+from actors.log.core_words import SURFACE_WORDS
 from actors.log.events import Hide
 from actors.log.pairs import cuts_group, cuts_pair
 from actors.log.state import State
 
-_SPOKEN: Final = SURFACE_TYPES | {"tool/call", "turn/start", "turn/end"}
+_SPOKEN: Final = SURFACE_WORDS | {"tool/call", "turn/start", "turn/end"}
 _LOOK_BACK: Final = 1000
 """Events behind a turn that a start may stand behind; more would make the check grow with the log."""
 

@@ -13,7 +13,7 @@ from actors.log.fold import Fold, Held
 from actors.log.fork import Profile
 from actors.log.projection import Projection
 from actors.log.projections import Projections
-from actors.log.repair import repair_closers
+from actors.log.recovery_dsh import repair_closers
 from actors.log.state import State
 from actors.log.stored import StoredEvents
 from actors.log.vocabulary import CORE, Vocabulary

@@ -17,6 +17,7 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 from actors.errors.log import EventDataError
 from actors.json import JsonObject, JsonValue
 from actors.log import payloads
+from actors.log import state_payloads as state
 from actors.log.events import Draft
 from actors.log.payloads import Content, Payload
 
@@ -41,9 +42,36 @@ PAYLOADS: Final[Mapping[str, type[Payload]]] = MappingProxyType(
         "compaction/end": payloads.CompactionEnded,
         "llm/retry": payloads.RetryLogged,
         "session/title": payloads.Titled,
+        "todo/write": state.TodoWritten,
+        "session/end-seed": state.SeedEnded,
+        "agent/inbox/hold": state.InputHeld,
+        "child/started": state.ChildStarted,
+        "child/ended": state.ChildEnded,
+        "session/closed": state.SessionClosed,
+        "session/reopened": state.SessionReopened,
+        "session/paused": state.SessionPaused,
+        "sandbox/mode": state.SandboxModeSet,
+        "session/thinking-level": state.ThinkingLevelSet,
+        "llm/usage": state.TokensUsed,
+        "compaction/surface": state.NodesHidden,
+        "compaction/fallback": state.SummarizerFailed,
+        "compaction/skip": state.CompactionSkipped,
+        "plugin/installed": state.PluginInstalled,
+        "plugin/uninstalled": state.PluginUninstalled,
+        "plugin/mounted": state.PluginMounted,
+        "plugin/unmounted": state.PluginUnmounted,
+        "plugin/toggled": state.PluginToggled,
+        "plugin/updated": state.PluginUpdated,
+        "plugin/opens": state.PluginOpens,
+        "doors/updated": state.DoorsUpdated,
+        "capability/used": state.CapabilityUsed,
+        "hook/registered": state.HookRegistered,
+        "kv/written": state.ValueWritten,
+        "preset/applied": state.PresetApplied,
+        "credentials/changed": state.CredentialsChanged,
     }
 )
-"""The words that have a view."""
+"""The view of every core word."""
 
 _WORDS: Final = {kind: word for word, kind in PAYLOADS.items()}
 
@@ -57,6 +85,8 @@ def view(word: str, data: JsonValue) -> Payload | None:
     kind = PAYLOADS.get(word)
     if kind is None:
         return None
+    if not isinstance(data, dict):
+        raise EventDataError("data", "it must be an object")
     try:
         found: Payload = _converter.structure(data, kind)
     except _MISFITS:
@@ -86,9 +116,7 @@ class _MisfitError(Exception):
 _MISFITS: Final = (_MisfitError, CattrsError, KeyError, TypeError, ValueError)
 
 
-def _fault(kind: type[Payload], data: JsonValue) -> EventDataError:
-    if not isinstance(data, dict):
-        return EventDataError("data", "it must be an object")
+def _fault(kind: type[Payload], data: JsonObject) -> EventDataError:
     for field in attrs.fields(kind):
         key = _wire_name(field.name)
         if key not in data:
@@ -143,6 +171,7 @@ def _made() -> Converter:
     made.register_structure_hook(float, _exactly(int, float))
     made.register_structure_hook_func(lambda t: t == Content, _content)
     made.register_structure_hook_func(lambda t: t == dict[str, Any], _exactly(dict))
+    made.register_structure_hook_func(lambda t: t == list[Any], _exactly(list))
     made.register_structure_hook_func(lambda t: t == list[dict[str, Any]], _objects)
     for kind in PAYLOADS.values():
         names: dict[str, Any] = {

@@ -10,6 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 import attrs
 
+from actors.log.state_payloads import StatePayload
+
 Content: TypeAlias = str | list[dict[str, Any]]
 
 
@@ -235,7 +237,8 @@ class Titled:
 
 
 Payload: TypeAlias = (
-    TurnStarted
+    StatePayload
+    | TurnStarted
     | TurnEnded
     | SystemMessageAdded
     | DeveloperMessageAdded

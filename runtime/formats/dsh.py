@@ -10,7 +10,7 @@ from actors.errors.format import DamagedLogError, NotExportableError
 from actors.errors.log import EventDataError, RequestHeaderError, UnknownEventTypeError
 from actors.json import JsonObject, JsonValue
 from actors.log.codec import encode
-from actors.log.core_words import CORE_WORDS
+from actors.log.core_words import CORE_TYPES
 from actors.log.events import Event, Replace, SurfaceOp
 from actors.log.request_header import check_header_event
 from runtime.formats.dsh_messages import check_message
@@ -25,7 +25,6 @@ _KEYS: Final = {"type", "seq", "time", "data", "ignorable", "surfaceOp", "source
 _PLACES: Final = frozenset(("seq", "time", "seq0", "time0"))
 _SOURCES: Final = "sourceEventSeqs"
 _MAX_INT: Final = 2**53 - 1
-_NATIVE: Final = frozenset(word.type for word in CORE_WORDS)
 
 
 def read_dsh(lines: Iterator[Line], max_events: int) -> ReadLog:
@@ -57,7 +56,7 @@ def read_dsh(lines: Iterator[Line], max_events: int) -> ReadLog:
         ),
         events=events,
         profile="dsh",
-        words=frozenset(e.type for e in events if is_known(e.type)) - _NATIVE,
+        words=frozenset(e.type for e in events if is_known(e.type)) - CORE_TYPES,
         notes=tuple(notes),
         file=FileFacts(
             size_bytes=found.total_bytes,

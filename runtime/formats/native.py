@@ -24,7 +24,7 @@ from actors.errors.log import (
 )
 from actors.json import JsonObject, JsonValue
 from actors.log.admission import Pairing
-from actors.log.core_words import CORE_WORDS
+from actors.log.core_words import CORE_TYPES
 from actors.log.events import Event
 from actors.log.fork import Profile
 from actors.log.wire import event_from_wire, event_to_line
@@ -34,8 +34,6 @@ from runtime.formats.readlog import FileFacts, Note, Origin, ReadLog
 
 FORMAT: Final = "greenroom/session"
 VERSION: Final = 1
-
-_CORE: Final = frozenset(word.type for word in CORE_WORDS)
 
 
 def read_native(lines: Iterator[Line], max_events: int) -> ReadLog:
@@ -90,7 +88,7 @@ def native_lines(
 ) -> Iterator[bytes]:
     """Yield the lines of an export, line feeds included. Events are written as the bytes they are."""
     kept = tuple(events)
-    words = sorted({e.type for e in kept if not e.ignorable} - _CORE)
+    words = sorted({e.type for e in kept if not e.ignorable} - CORE_TYPES)
     said = {
         "format": FORMAT,
         "version": VERSION,
@@ -152,7 +150,7 @@ def _event(raw: JsonObject, seq: int, line: int, words: frozenset[str]) -> Event
         raise DamagedLogError(error.rule, line, error.detail) from None
     except EventDataError as error:
         raise DamagedLogError("event-data", line, str(error)) from None
-    if event.type not in _CORE and event.type not in words and not event.ignorable:
+    if event.type not in CORE_TYPES and event.type not in words and not event.ignorable:
         raise UnknownEventTypeError(event.type)
     return event
 

@@ -1,5 +1,7 @@
 """Typed views of core data."""
 
+from pathlib import Path
+
 import attrs
 import pytest
 
@@ -15,7 +17,16 @@ from actors.log.payloads import (
     TurnEnded,
     UserMessageAdded,
 )
+from actors.log.state_payloads import (
+    ChildStarted,
+    DoorsUpdated,
+    PluginUpdated,
+    SessionClosed,
+    TokensUsed,
+)
+from runtime.formats.reading import read_log
 
+RECORDED = sorted((Path(__file__).parents[2] / "runtime" / "samples").glob("*.jsonl"))
 SAMPLES = [
     TurnEnded(turn=1, reason="aborted", cause="user"),
     UserMessageAdded(content="hi", source={"kind": "user"}, dedupe_key="k"),
@@ -30,6 +41,11 @@ SAMPLES = [
     ToolReturned(tool_call_id="c", content="r", error={"name": "E", "code": "C"}),
     InputSpliced(target="next-step", start=0, inserted=[{"id": "a"}]),
     RetryLogged(attempt=1, max_attempts=3, phase="scheduled", delay_ms=12.5),
+    ChildStarted(session_id="s", agent="default", delegated=True),
+    TokensUsed(call_id="c", model="m", usage={"input": 1}, priority="background", elapsed_ms=2),
+    PluginUpdated(id="p", from_="1", to="2"),
+    DoorsUpdated(doors=["a", {"b": 1}], origin="boot-diff"),
+    SessionClosed(),
 ]
 
 
@@ -37,6 +53,25 @@ SAMPLES = [
 def test_a_view_is_read_back_from_what_it_writes(payload):
     draft = draft_of(payload)
     assert view(draft.type, draft.data) == payload
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_what_the_engine_wrote_fits_the_view_of_its_word(path):
+    for event in read_log(path).events:
+        check_payload(event.type, event.data())
+
+
+def test_a_word_of_state_is_read_strictly():
+    assert draft_of(PluginUpdated(id="p", from_="1")).data == {"id": "p", "from": "1"}
+    for word, data, path in (
+        ("sandbox/mode", {"mode": "free"}, "data.mode"),
+        ("plugin/opens", {"pluginId": "p", "opens": "all"}, "data.opens"),
+        ("child/ended", {"sessionId": "s"}, "data.mode"),
+        ("session/closed", None, "data"),
+    ):
+        with pytest.raises(EventDataError) as caught:
+            check_payload(word, data)
+        assert caught.value.path == path
 
 
 def test_the_wire_has_camel_case_and_no_empty_fields():
@@ -48,7 +83,7 @@ def test_the_wire_has_camel_case_and_no_empty_fields():
 
 
 def test_views_belong_to_core_words_and_other_words_have_none():
-    assert set(PAYLOADS) <= {word.type for word in CORE_WORDS}
+    assert set(PAYLOADS) == {word.type for word in CORE_WORDS}
     assert view("my/word", {"anything": 1}) is None
     check_payload("my/word", 5)
 
