@@ -8,7 +8,8 @@ To follow the fold, read in this order:
 3. ``state``: all that is folded. ``surface``: the visible nodes in their order; with it ``moves`` (where
    replacements stand), ``hidden`` (what hides took), ``calls`` (calls without a result), ``names``.
 4. ``steps``: what each word does to the state; ``message_steps``: messages, calls and operations;
-   ``projection_step``: the content-only changes of extensions, whose handlers ``projections`` keeps.
+   ``message_projection_step``: the content-only changes of extensions, whose handlers stand in
+   ``message_projections``.
 5. ``fold``: what may be asked of the state. ``project``: from a node to its message (``projection`` has
    the shapes); ``request``: from the visible messages to those of a model request.
 

@@ -19,8 +19,8 @@ from actors.log.event_budget import fit
 from actors.log.events import Draft, Event, Hide, OpenEvent, Replace
 from actors.log.hide_gate import check_hide, check_hide_structure
 from actors.log.live_gate import LIVE_CHECKS
+from actors.log.message_projection_step import commit, projected_contents
 from actors.log.message_steps import hide
-from actors.log.projection_step import commit, projected_contents
 from actors.log.replace_gate import check_replace
 from actors.log.state import State
 from actors.log.steps import STEPS

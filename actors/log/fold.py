@@ -12,10 +12,10 @@ from actors.log.envelope_gate import check_envelope
 from actors.log.events import Hide, Replace
 from actors.log.hide_gate import check_hide
 from actors.log.inbox import Inbox
+from actors.log.message_projection_step import handler_of
 from actors.log.pairs import balanced_cuts
 from actors.log.project import arguments_of, message_of, messages_of, node_units, piece_units
 from actors.log.projection import Messages, Part, Projection, Sealed
-from actors.log.projection_step import handler_of
 from actors.log.replace_gate import check_replace
 from actors.log.state import OpenAsk, State
 from actors.log.surface import Unset

@@ -11,8 +11,8 @@ from actors.log.commit import append_draft, encode_draft, refold, replay
 from actors.log.events import Draft, Event
 from actors.log.fold import Fold, Held
 from actors.log.fork import Profile
+from actors.log.message_projections import Projections
 from actors.log.projection import Projection
-from actors.log.projections import Projections
 from actors.log.recovery_dsh import repair_closers
 from actors.log.state import State
 from actors.log.stored import StoredEvents

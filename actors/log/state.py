@@ -11,9 +11,9 @@ from actors.json import JsonValue
 from actors.log.calls import OpenCalls
 from actors.log.hidden import Hidden
 from actors.log.inbox import Inbox
+from actors.log.message_projections import Projections
 from actors.log.moves import Moves
 from actors.log.names import Names
-from actors.log.projections import Projections
 from actors.log.stored import StoredEvents
 from actors.log.surface import Node, Surface
 from actors.log.vocabulary import Vocabulary

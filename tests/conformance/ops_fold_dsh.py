@@ -12,9 +12,9 @@ from actors.log.enclosure import check_enclosure
 from actors.log.events import Draft, Event, SurfaceOp
 from actors.log.history import Replacement, follow_replacements
 from actors.log.log import Log
+from actors.log.message_projections import ProjectionContext, Projections
 from actors.log.project import event_message
 from actors.log.projection import AssistantMessage, ProjectedMessage
-from actors.log.projections import ProjectionContext, Projections
 from actors.log.request_header import check_header_event
 from actors.log.seeds import fork_marker, restored_marker, seed_boundaries
 from actors.log.vocabulary import Vocabulary

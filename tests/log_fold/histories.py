@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from actors.errors import GreenroomError
 from actors.log.events import Draft, Hide, Replace
 from actors.log.log import Log
-from actors.log.projections import Projections
+from actors.log.message_projections import Projections
 from actors.log.vocabulary import Vocabulary
 
 REDACT = "demo/redact"

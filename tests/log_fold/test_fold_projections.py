@@ -9,8 +9,8 @@ from actors.errors.log import EventTypeConflictError, SurfaceOpError
 from actors.log.events import Draft, Event
 from actors.log.json_text import json_units
 from actors.log.log import Log
+from actors.log.message_projections import Projections
 from actors.log.project import event_message, message_to_wire
-from actors.log.projections import Projections
 from actors.log.vocabulary import Vocabulary
 from tests.log_fold.scripts import (
     TURN,

@@ -13,7 +13,7 @@ from actors.errors.log import SurfaceOpError
 from actors.json import JsonValue
 from actors.log.codec import encode
 from actors.log.events import Event
-from actors.log.projections import Handler, ProjectionContext
+from actors.log.message_projections import Handler, ProjectionContext
 from actors.log.state import State
 from actors.log.surface import UNSET
 
