@@ -9,7 +9,7 @@ from schedule_world import World
 from actors.errors import GreenroomError
 from runtime import Session, Turn
 
-CODES_OF_CLOSING: Final = {"ACTOR_STOPPED", "SESSION_TURN_LOST"}
+CODES_OF_CLOSING: Final = {"ACTOR_STOPPED", "ENGINE_CLOSED", "SESSION_TURN_LOST"}
 CODES_OF_LOSING: Final = {"STORE_CONFLICT", "ACTOR_CRASHED", "ACTOR_QUARANTINED", *CODES_OF_CLOSING}
 TEXTS: Final = ("plain", "tools look change peek", "hang", "fails", "twice look", "long")
 

@@ -4,11 +4,11 @@ from functools import partial
 
 import trio
 from schedule_ports import Fault
-from schedule_world import World
+from schedule_world import STORY, World
 
 from actors.errors import GreenroomError
 from actors.errors.store import StoreUnavailableError
-from runtime import Session, Turn
+from runtime import Event, Session, StreamDelta, Turn
 
 
 async def fork_in_mid_turn(world: World) -> None:
@@ -199,3 +199,34 @@ async def close_and_reopen_against_prompt(world: World) -> None:
         for number in range(4):
             clients.start_soon(client, number)
         clients.start_soon(door)
+
+
+async def readers_come_in_mid_reply(world: World) -> None:
+    """Readers arrive, are cut off and come back while a reply streams: each assembles the stored text."""
+    session = await world.engine.create(id="s")
+
+    async def reader() -> None:
+        while not any(event.type == "assistant/message" for event in world.store.durable("s")):
+            with trio.move_on_after(world.chance.random() * 0.2 + 0.05):
+                await _assemble(session)
+            await world.pause(0.05)
+
+    async with trio.open_nursery() as readers:
+        turn = await world.prompt(session, "story", "m")
+        for _ in range(3):
+            readers.start_soon(reader)
+        assert isinstance(turn, Turn)
+        assert (await world.result(turn)).text == STORY
+
+
+async def _assemble(session: Session) -> None:
+    text = ""
+    async with session.follow() as following:
+        while True:
+            item, _ = await following.receive()
+            if isinstance(item, StreamDelta):
+                assert item.offset <= len(text), f"S-26: a gap before {item}"
+                text = text[: item.offset] + item.text
+            elif isinstance(item, Event) and item.type == "assistant/message":
+                assert text == STORY, f"S-26: assembled {text!r}"
+                return

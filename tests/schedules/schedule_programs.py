@@ -15,6 +15,7 @@ from schedule_lives import (
     crash_against_everything,
     fork_in_mid_turn,
     passivation_against_message,
+    readers_come_in_mid_reply,
 )
 from schedule_races import (
     callers_of_run_are_cancelled,
@@ -97,6 +98,7 @@ PROGRAMS: Final = {
         (submit_at_run_end, plain),
         (withdraw_against_consumption, plain),
         (passivation_against_message, crowded),
+        (readers_come_in_mid_reply, plain),
         (crash_against_everything, crashing),
         (compaction_against_the_rest, plain),
         (close_and_reopen_against_prompt, plain),

@@ -10,6 +10,7 @@ from schedule_chance import Random, seeded
 from schedule_ports import Delays, WatchedModel, WatchedStore, WatchedTool
 
 from actors.errors import GreenroomError
+from actors.errors.message import EngineClosedError
 from actors.log.events import Event
 from actors.ports.model import ModelRequest
 from actors.ports.store import EventStore
@@ -21,6 +22,7 @@ from actors.testing.world import CountingIds, SteppingClock
 from runtime import Agent, Engine, Feed, Limits, Session, Turn, open_engine
 
 HOUR_S = 3600.0
+STORY = "".join(f"line {number}; " for number in range(40))
 ANSWERS = ("approve", "approve", "reject", "cancel", "always")
 
 
@@ -122,18 +124,26 @@ class World:
 
     def _act(self, text: str, request: ModelRequest) -> Reply:
         words = text.split()
-        names = {tool.name for tool in self.tools}
         answered = type(request.messages[-1]).__name__ == "ToolResultMessage"
+        known = {tool.name for tool in self.tools}
+        calls = [Call(name) for name in words[1:] if name in known]
         match words[:1]:
             case ["tools"] if not answered:
-                return CallTools(*(Call(name) for name in words[1:] if name in names), text="so")
+                return CallTools(*calls, text="so")
             case ["twice"] if request.step <= 2:
-                return CallTools(*(Call(name) for name in words[1:] if name in names))
-            case ["hang"]:
-                return Hang("half a")
+                return CallTools(*calls)
             case ["fails"]:
                 return Fail(text="part") if request.attempt == 1 else Say("after all")
-            case ["long"]:
+            case _:
+                return self._say(words[0], text)
+
+    def _say(self, word: str, text: str) -> Reply:
+        match word:
+            case "hang":
+                return Hang("half a")
+            case "story":
+                return Say(STORY, pieces=9, delay_s=self.chance.choice((0.0, 0.02)))
+            case "long":
                 return Say("long " * 200)
             case _:
                 return Say(f"re {text}", pieces=3, delay_s=self.chance.choice((0.0, 0.05)))
@@ -256,6 +266,8 @@ class World:
             try:
                 async with session.events(cursor) as feed:
                     await self._read(feed, watched, slow_s)
+            except EngineClosedError:
+                return  # it came too late
             except GreenroomError as refused:
                 self.refusals.append(refused)
                 if not self.faulty:

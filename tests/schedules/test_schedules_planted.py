@@ -10,6 +10,7 @@ from schedule_runner import Schedule, run_schedule, told
 from actors.kernel.feed import FeedHub
 from actors.rules.approval import Settlement
 from actors.session.asks import AskTable, OpenAsk, Verdict
+from actors.session.exchange import Exchange
 from actors.session.inputs import Inputs
 from actors.session.journal import Journal
 
@@ -98,6 +99,10 @@ def advance_and_close(hub: FeedHub, reason=None) -> None:
     hub.closed, hub.reason = True, reason
 
 
+def plant_a_late_reader_that_misses_the_beginning(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Exchange, "shown", lambda _: [])
+
+
 PLANTED: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = {
     "ask": (plant_an_ask_that_settles_twice, "two_answers", ""),
     "ack": (plant_an_acknowledgement_before_the_write, "submit_at_run_end", "P4"),
@@ -106,6 +111,11 @@ PLANTED: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = {
     "asks": (plant_an_interrupt_that_leaves_asks_open, "interrupt_against_answer", ""),
     "writers": (plant_two_writers, "submit_at_run_end", ""),
     "queue": (plant_a_turn_that_forgets_what_waits, "submit_at_run_end", "hung"),
+    "head": (
+        plant_a_late_reader_that_misses_the_beginning,
+        "readers_come_in_mid_reply",
+        "S-26",
+    ),
     "reader": (plant_a_reader_that_is_not_woken, "submit_at_run_end", "hung"),
 }
 
