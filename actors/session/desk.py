@@ -12,7 +12,7 @@ import trio
 from actors.errors import GreenroomError
 from actors.errors.session import TurnLostError
 from actors.kernel.reply import Reply
-from actors.log.events import Draft
+from actors.log.events import Draft, Event
 from actors.session.compaction import Compaction
 from actors.session.edits import append_draft, occlusion_draft
 from actors.session.family import Family
@@ -48,7 +48,7 @@ from actors.session.messages import (
 from actors.session.queueing import waiting_inputs
 from actors.session.state import SessionState
 
-Waiting: TypeAlias = AwaitResult | Fork | Compact | Answer | StartChild | Delegate
+Waiting: TypeAlias = AwaitResult | Fork | Compact | Answer | Rename | StartChild | Delegate
 """Messages whose answer takes longer than the flush."""
 
 
@@ -136,12 +136,14 @@ class Desk:
         """
         self.touched_s = trio.current_time()
         match message:
-            case AwaitResult() | Fork() | Compact() | Answer() | StartChild() | Delegate():
+            case (
+                AwaitResult() | Fork() | Compact() | Answer() | Rename() | StartChild() | Delegate()
+            ):
                 self._give_away(message, reply)
                 return LATER
             case ReadProjection() | ReadQueue() | ReadInspection():
                 return self._read(message)
-            case Append() | AppendAll() | Occlude() | Rename() | Close() | Reopen():
+            case Append() | AppendAll() | Occlude() | Close() | Reopen():
                 return self._edit(message)
             case _:
                 return self._take(message, reply)
@@ -189,10 +191,13 @@ class Desk:
                 self._compaction.start(reply)
             case Answer():
                 self.session.spawn(partial(self._answer, message, reply))
+            case Rename(title):
+                event = self.session.journal.post(Draft("session/title", {"title": title}))[0]
+                self.session.spawn(partial(self._rename, title, event, reply))
             case _:
                 assert_never(message)
 
-    def _edit(self, message: Append | AppendAll | Occlude | Rename | Close | Reopen) -> object:
+    def _edit(self, message: Append | AppendAll | Occlude | Close | Reopen) -> object:
         """Fold what a caller writes; answers with its event, or all of a batch."""
         log = self.session.log
         match message:
@@ -202,8 +207,6 @@ class Desk:
                 drafts = [append_draft(append, running=self.running) for append in appends]
             case Occlude(start, end, summary):
                 drafts = [occlusion_draft(log, start, end, summary)]
-            case Rename(title):
-                drafts = [Draft("session/title", {"title": title})]
             case Close():
                 drafts = [] if log.fold.closed else [Draft("session/closed", {})]
                 self.interrupt("closed")
@@ -216,6 +219,17 @@ class Desk:
         if isinstance(message, AppendAll):
             return events
         return events[-1] if events else None
+
+    async def _rename(self, title: str | None, event: Event, reply: Reply[object]) -> None:
+        """Let the list of sessions show the title too, once the log has it."""
+        services = self.session.services
+        try:
+            await self.session.journal.durable()
+            await services.store.rename(self.session.id, title, epoch=services.epoch)
+        except GreenroomError as refused:
+            reply.fail(refused)
+        else:
+            reply.set(event)
 
     async def _answer(self, message: Answer, reply: Reply[object]) -> None:
         try:

@@ -533,3 +533,14 @@ async def test_a_batch_of_events_is_appended_whole_or_not_at_all():
         assert (await session.inspect()).events == 4
         assert len((await session.projection()).messages) == 2
         await keeps_its_promises(engine, session)
+
+
+async def test_a_title_is_in_the_log_and_in_the_list():
+    async with open_engine() as engine:
+        session = await engine.create(id="s")
+        await session.rename("A talk")
+        assert (await session.inspect()).title == "A talk"
+        assert (await engine.sessions()).sessions[0].record.title == "A talk"
+        await session.rename(None)
+        assert (await engine.sessions()).sessions[0].record.title is None
+        await keeps_its_promises(engine, session)
