@@ -151,10 +151,18 @@ def _hidden(vector: Vector) -> Answer:
 
 def _closed_otherwise(vector: Vector) -> bool:
     """Evidence counts behind its call, a result settles only a call before it, hidden calls are gone."""
-    drafts = [
-        (draft["type"], draft["data"], draft["time"]) for draft in vector.raw["output"]["drafts"]
-    ]
-    return _two_calls_of_one_id(vector) or drafts != _drafts(vector)
+    events = vector.input["events"]
+    called: set[object] = set()
+    for event in events:
+        data = event["data"] if isinstance(event["data"], dict) else {}
+        name = data.get("toolCallId")
+        if event["type"] == "tool/call":
+            called.add(name)
+        elif event["type"] in ("gate/decision", "tool/result") and name not in called:
+            return True
+        if data.get("decision") == "block" or "surfaceOp" in event:
+            return True
+    return _two_calls_of_one_id(vector)
 
 
 def _drafts(vector: Vector) -> list[tuple[str, Wire, int]]:
