@@ -350,7 +350,6 @@ async def test_a_tool_that_raises_cancelled_of_its_own_is_an_error_result(autoju
                 with suppress(trio.Cancelled):
                     await trio.lowlevel.checkpoint()
                 raise LookupError("it lost its head")
-            return await super()._act(seen)
 
     async with beside_a_neighbour(
         replies=lambda r: CallTools(Call("count")) if r.step == 1 else Say("done"),

@@ -148,11 +148,12 @@ async def compaction_against_the_rest(world: World) -> None:
             if isinstance(turn, Turn) and world.chance.random() < 0.7:
                 await world.result(turn)
 
-    async with trio.open_nursery() as clients:
-        for client in (compacter, talker):
-            clients.start_soon(client)
-        clients.start_soon(_meddle_with_history, world, session)
-        await trio.sleep(20.0)
+    async with trio.open_nursery() as talkers:
+        talkers.start_soon(talker)
+        async with trio.open_nursery() as meddlers:
+            meddlers.start_soon(compacter)
+            meddlers.start_soon(_meddle_with_history, world, session)
+        await trio.sleep(20.0)  # nobody interrupts any more
         await _wake(world, session)
     assert len(outcomes) == 2
 
