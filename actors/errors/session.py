@@ -20,23 +20,6 @@ class SessionClosedError(UsageError):
         return f"session {self.session_id!r} is closed: call session.reopen() first"
 
 
-class MessageConflictError(UsageError):
-    """A message of that id was accepted before with another content.
-
-    Source: H-21.
-    """
-
-    code = "SESSION_MESSAGE_CONFLICT"
-    status_hint = 409
-
-    def __init__(self, message_id: str) -> None:
-        super().__init__(message_id)
-        self.message_id = message_id
-
-    def __str__(self) -> str:
-        return f"message id {self.message_id!r} was used with another content: take a new id"
-
-
 class TurnOpenError(UsageError):
     """The event would break the running turn.
 
@@ -106,37 +89,6 @@ class SourceReservedError(UsageError):
         return f"{self.source!r} would speak for a session: name the person, channel or plugin"
 
 
-class QueueFullError(UsageError):
-    """The list of waiting inputs is full; nothing was dropped.
-
-    Source: K-8.
-    """
-
-    code = "SESSION_QUEUE_FULL"
-    retryable = True
-    status_hint = 503
-
-    def __init__(self, session_id: str, limit: int) -> None:
-        super().__init__(session_id, limit)
-        self.session_id, self.limit = session_id, limit
-
-    def __str__(self) -> str:
-        return f"session {self.session_id!r} has {self.limit} inputs waiting: try again later"
-
-
-class ContentError(UsageError):
-    """The content is neither text nor a list of content blocks, or it is empty."""
-
-    code = "SESSION_CONTENT_INVALID"
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
-
-    def __str__(self) -> str:
-        return f"the content {self.why}: give text, or blocks like {{'type': 'text', 'text': ...}}"
-
-
 class BoundaryError(UsageError):
     """The fork point is not in the log."""
 
@@ -148,39 +100,6 @@ class BoundaryError(UsageError):
 
     def __str__(self) -> str:
         return f"cannot fork at {self.at}: the log holds the seqs 0 to {self.length - 1}"
-
-
-class AskNotFoundError(UsageError):
-    """No ask of that id was raised since the engine opened.
-
-    Source: scenario S-01.
-    """
-
-    code = "ASK_NOT_FOUND"
-    status_hint = 404
-
-    def __init__(self, ask_id: str) -> None:
-        super().__init__(ask_id)
-        self.ask_id = ask_id
-
-    def __str__(self) -> str:
-        return f"no ask {self.ask_id!r}: engine.asks() shows the open ones"
-
-
-class AnswerWordError(UsageError):
-    """The answer is not one of the closed set.
-
-    Source: A-1.
-    """
-
-    code = "ASK_ANSWER_INVALID"
-
-    def __init__(self, word: str) -> None:
-        super().__init__(word)
-        self.word = word
-
-    def __str__(self) -> str:
-        return f"{self.word!r} is no answer: use approve, reject, cancel or always"
 
 
 class AgentUnknownError(UsageError):
@@ -266,63 +185,3 @@ class ResultTypeUnsupportedError(UsageError):
 
     def __str__(self) -> str:
         return f"returns={self.wanted} {self.why}: use an attrs class, or a type made of JSON's own"
-
-
-class InputUnknownError(UsageError):
-    """No input of that id was accepted in this session, or it was withdrawn."""
-
-    code = "SESSION_INPUT_UNKNOWN"
-    status_hint = 404
-
-    def __init__(self, message_id: str) -> None:
-        super().__init__(message_id)
-        self.message_id = message_id
-
-    def __str__(self) -> str:
-        return f"no input {self.message_id!r} was accepted in this session"
-
-
-class InputTakenError(UsageError):
-    """The input does not wait any more: it was taken, withdrawn, or never waited.
-
-    Source: D-248.
-    """
-
-    code = "SESSION_INPUT_TAKEN"
-    status_hint = 409
-
-    def __init__(self, message_id: str) -> None:
-        super().__init__(message_id)
-        self.message_id = message_id
-
-    def __str__(self) -> str:
-        return f"input {self.message_id!r} does not wait: session.queue.list() shows what does"
-
-
-class ChildLimitError(UsageError):
-    """The session has as many children as it may have."""
-
-    code = "SESSION_CHILD_LIMIT"
-    retryable = True
-    status_hint = 409
-
-    def __init__(self, session_id: str, limit: int) -> None:
-        super().__init__(session_id, limit)
-        self.session_id, self.limit = session_id, limit
-
-    def __str__(self) -> str:
-        return f"session {self.session_id!r} has {self.limit} children: close one, or raise Limits(open_children=...)"
-
-
-class ChildUnknownError(UsageError):
-    """The session has no such child, or the child has ended."""
-
-    code = "SESSION_CHILD_UNKNOWN"
-    status_hint = 404
-
-    def __init__(self, session_id: str, child: str) -> None:
-        super().__init__(session_id, child)
-        self.session_id, self.child = session_id, child
-
-    def __str__(self) -> str:
-        return f"session {self.session_id!r} has no open child {self.child!r}: session.children() lists them"

@@ -5,7 +5,8 @@ Source: H-21, L-10.
 
 from collections.abc import Sequence
 
-from actors.errors.session import ContinueInvalidError, MessageConflictError
+from actors.errors.input import MessageConflictError
+from actors.errors.session import ContinueInvalidError
 from actors.ids import MessageId
 from actors.json import JsonValue
 from actors.log.json_equality import json_equal

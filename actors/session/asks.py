@@ -11,7 +11,8 @@ from typing import Literal, Self, TypeAlias, get_args
 import attrs
 import trio
 
-from actors.errors.session import AnswerWordError, AskNotFoundError, TurnLostError
+from actors.errors.asks import AnswerWordError, AskNotFoundError
+from actors.errors.session import TurnLostError
 from actors.ids import AskId, CallId, SessionId
 from actors.json import JsonObject, JsonValue
 from actors.kernel.reply import Reply

@@ -1,6 +1,6 @@
 """The content of a message as it may come from outside."""
 
-from actors.errors.session import ContentError
+from actors.errors.input import ContentError
 from actors.json import JsonValue
 
 

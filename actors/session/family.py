@@ -11,13 +11,9 @@ import attrs
 import trio
 
 from actors.errors import ActorError, GreenroomError
+from actors.errors.children import ChildLimitError, ChildUnknownError
 from actors.errors.control import DelegationDepthError, DelegationPrecheckError
-from actors.errors.session import (
-    ChildLimitError,
-    ChildUnknownError,
-    ModelMissingError,
-    SessionClosedError,
-)
+from actors.errors.session import ModelMissingError, SessionClosedError
 from actors.errors.store import SessionNotFoundError
 from actors.ids import SessionId, check_session_id
 from actors.json import JsonObject

@@ -7,11 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from actors.errors import GreenroomError
-from actors.errors.session import (
-    QueueFullError,
-    SessionClosedError,
-    TurnOpenError,
-)
+from actors.errors.input import QueueFullError
+from actors.errors.session import SessionClosedError, TurnOpenError
 from actors.ids import MessageId
 from actors.json import JsonObject
 from actors.kernel.reply import Reply

@@ -7,7 +7,7 @@ Source: K-8, D-246..D-249.
 
 from typing import assert_never
 
-from actors.errors.session import InputTakenError
+from actors.errors.input import InputTakenError
 from actors.log.events import Draft
 from actors.log.inbox import Inbox, ListName, Queued, Splice
 from actors.log.log import Log

@@ -1,6 +1,6 @@
 """Those who wait for the result of a turn."""
 
-from actors.errors.session import InputUnknownError
+from actors.errors.input import InputUnknownError
 from actors.ids import MessageId
 from actors.kernel.reply import Reply
 from actors.session.results import turn_result

@@ -8,7 +8,8 @@ import attrs
 import trio
 import trio.testing
 
-from actors.errors.session import MessageConflictError, SessionClosedError
+from actors.errors.input import MessageConflictError
+from actors.errors.session import SessionClosedError
 from actors.errors.store import SessionExistsError, SessionNotFoundError
 from actors.log.events import Event
 from actors.ports.store import SessionRecord, SessionRow

@@ -7,7 +7,7 @@ from typing import Any, cast
 import trio
 
 from actors.errors import GreenroomError
-from actors.errors.session import InputTakenError
+from actors.errors.input import InputTakenError
 from actors.log.events import Event
 from actors.ports.model import Failed, RetryBucket
 from actors.rules.retry import RetryPolicy

@@ -7,7 +7,7 @@ import attrs
 import trio
 import trio.testing
 
-from actors.errors.session import InputTakenError, QueueFullError
+from actors.errors.input import InputTakenError, QueueFullError
 from actors.ports.tool import Effect, ToolOutput
 from actors.session.limits import LimitError
 from actors.testing.model import ScriptedModel

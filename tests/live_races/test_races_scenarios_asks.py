@@ -8,7 +8,7 @@ import pytest
 import trio
 from promises import data, keeps_its_promises, of, stored
 
-from actors.errors.session import AskNotFoundError
+from actors.errors.asks import AskNotFoundError
 from actors.log.projection import AssistantMessage, ToolResultMessage, UserMessage
 from actors.rules.policy import Policy, PolicyEntry, PolicyTable
 from actors.testing.model import ScriptedModel

@@ -4,7 +4,7 @@ import pytest
 import trio
 from promises import data, keeps_its_promises, of, stored, words
 
-from actors.errors.session import InputTakenError
+from actors.errors.input import InputTakenError
 from actors.log.log import Log
 from actors.log.projection import (
     AssistantMessage,

@@ -5,7 +5,7 @@ from functools import partial
 import trio
 from schedule_world import World, data_of
 
-from actors.errors.session import InputTakenError
+from actors.errors.input import InputTakenError
 from runtime import Session, Turn
 
 MIXED = ("look", "peek", "change", "look", "deaf", "curious", "broken")

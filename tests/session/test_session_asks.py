@@ -4,7 +4,7 @@ import pytest
 import trio
 from promises import keeps_its_promises, of
 
-from actors.errors.session import AnswerWordError, AskNotFoundError
+from actors.errors.asks import AnswerWordError, AskNotFoundError
 from actors.rules.policy import Policy, PolicyEntry, PolicyTable
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools, Say

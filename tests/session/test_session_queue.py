@@ -4,12 +4,8 @@ import pytest
 import trio
 from promises import keeps_its_promises, of, words
 
-from actors.errors.session import (
-    InputTakenError,
-    InputUnknownError,
-    QueueFullError,
-    SourceReservedError,
-)
+from actors.errors.input import InputTakenError, InputUnknownError, QueueFullError
+from actors.errors.session import SourceReservedError
 from actors.session.messages import Prompt
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools, Hang, Say

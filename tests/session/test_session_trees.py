@@ -5,8 +5,9 @@ import trio
 from promises import keeps_its_promises, log_of, of
 
 from actors.errors.actor import FeedDetachedError
+from actors.errors.children import ChildLimitError, ChildUnknownError
 from actors.errors.control import DelegationDepthError, DelegationPrecheckError
-from actors.errors.session import ChildLimitError, ChildUnknownError, SessionClosedError
+from actors.errors.session import SessionClosedError
 from actors.errors.store import SessionNotFoundError, StoreCorruptError
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools, Fail, Hang, Say

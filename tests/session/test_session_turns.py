@@ -4,12 +4,10 @@ import trio
 from promises import data, keeps_its_promises, of, words
 
 from actors.errors import GreenroomError
+from actors.errors.input import ContentError, InputUnknownError, MessageConflictError
 from actors.errors.session import (
     BoundaryError,
-    ContentError,
     EngineWordError,
-    InputUnknownError,
-    MessageConflictError,
     ModelMissingError,
     ResultTypeError,
     ResultTypeUnsupportedError,

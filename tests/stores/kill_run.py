@@ -105,7 +105,7 @@ def in_child(target: Callable[..., None], *args: object) -> int:
     try:
         target(*args)
         status = 0
-    except BaseException:  # noqa: ASYNC103 - a forked child has no task to give it to
+    except BaseException:
         traceback.print_exc()
         raise
     finally:

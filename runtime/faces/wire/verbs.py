@@ -7,8 +7,9 @@ import hashlib
 from collections.abc import Sequence
 from typing import Final
 
+from actors.errors.asks import AskNotFoundError
 from actors.errors.control import ReplayConflictError
-from actors.errors.session import AskNotFoundError, MessageConflictError
+from actors.errors.input import MessageConflictError
 from actors.errors.store import SessionExistsError, SessionNotFoundError
 from actors.ids import SessionIdError
 from actors.json import JsonObject
