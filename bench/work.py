@@ -54,8 +54,13 @@ async def an_engine(
 async def make_sessions(engine: Engine, count: int, prefix: str = "s") -> list[Session]:
     """Return new live sessions."""
     sessions = [await engine.create(id=f"{prefix}-{number:06}") for number in range(count)]
-    await each(sessions, lambda session: session.inspect())
+    await each(sessions, wake)
     return sessions
+
+
+async def wake(session: Session) -> None:
+    """Ask what needs nothing but a live session; an inspection would build its projection too."""
+    await session.queue.list()
 
 
 async def each(
@@ -97,8 +102,9 @@ class Writer:
                 self._address.tell_nowait(Append(word, data))
                 for word, data in turn_data(self.turns)
             ]
-            for reply in reversed(replies):
-                await reply.wait()
+            await replies[-1].wait()  # answered in order, so the others have their answer too
+            for reply in replies:
+                reply.result()
             self.turns += 1
             self.waits_s.append(perf_counter() - began_s)
 

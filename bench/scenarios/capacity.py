@@ -13,7 +13,7 @@ import trio
 from actors.session.limits import Limits
 from bench import fold, kernel
 from bench.sizes import Sizes
-from bench.work import an_engine, each, filled_store, history
+from bench.work import an_engine, each, filled_store, history, wake
 from runtime.cli.bench.figure import Figure, Outcome, Series, Target
 from runtime.cli.memory import resident_bytes
 from runtime.engine.engine import Engine
@@ -25,7 +25,7 @@ KIB = 1024
 def measure(sizes: Sizes) -> Outcome:
     """Wake many sessions, and count bytes."""
     with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as name:
-        live, points = trio.run(_live, sizes, Path(name) / "live.db")
+        live, projected, points = trio.run(_live, sizes, Path(name) / "live.db")
         left = trio.run(_passivated, sizes, Path(name) / "rest.db")
     return Outcome(
         id="B9",
@@ -38,6 +38,12 @@ def measure(sizes: Sizes) -> Outcome:
                 value=live,
                 unit="KiB",
                 target=Target("at most", 40, "value"),
+            ),
+            Figure(
+                id="B9.view",
+                title="added when its projection is built",
+                value=projected,
+                unit="KiB",
             ),
             Figure(
                 id="B9.rest",
@@ -62,20 +68,23 @@ def measure(sizes: Sizes) -> Outcome:
     )
 
 
-async def _live(sizes: Sizes, path: Path) -> tuple[float, list[tuple[float, float]]]:
+async def _live(sizes: Sizes, path: Path) -> tuple[float, float, list[tuple[float, float]]]:
+    """Return what a woken session holds, what its projection adds, and points on the way; all in KiB."""
     async with (
         filled_store(path, [("h", history(EVENTS), sizes.live)]) as store,
         an_engine(store) as engine,
     ):
         sessions = [engine.session(f"h-{number:06}") for number in range(sizes.live)]
-        await each(sessions[: sizes.live // 20 or 1], lambda session: session.inspect())
-        awake, resting = engine.active, _resident()
-        points = [(float(awake), resting / KIB**2)]
+        await each(sessions[: sizes.live // 20 or 1], wake)
+        first, resting = engine.active, _resident()
+        points = [(float(first), resting / KIB**2)]
         for step in range(2, 11):
-            await each(sessions[awake : sizes.live * step // 10], lambda session: session.inspect())
+            await each(sessions[engine.active : sizes.live * step // 10], wake)
             points.append((engine.active, _resident() / KIB**2))
-        grown = _resident() - resting
-        return grown / max(1, engine.active - awake) / KIB, points
+        awake = _resident()
+        await each(sessions[first:], lambda session: session.projection())
+        grown = max(1, engine.active - first) * KIB
+        return (awake - resting) / grown, (_resident() - awake) / grown, points
 
 
 def _resident() -> int:
@@ -104,7 +113,7 @@ async def _passivated(sizes: Sizes, path: Path) -> float:
 async def _visit(engine: Engine, first: int, stop: int, room: int) -> None:
     """Wake the sessions one after the other, and wait until no more than ``room`` are live."""
     for number in range(first, stop):
-        await engine.session(f"p-{number:06}").inspect()
+        await wake(engine.session(f"p-{number:06}"))
     while engine.active > room:  # noqa: ASYNC110 - nobody tells when a session has left
         await trio.sleep(0.02)
 

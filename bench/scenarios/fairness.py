@@ -7,7 +7,7 @@ import trio
 
 from bench import kernel
 from bench.sizes import Sizes
-from bench.work import an_engine, make_sessions
+from bench.work import an_engine, make_sessions, wake
 from runtime.cli.bench.figure import Figure, Outcome, Series, Target
 from runtime.cli.bench.sampling import distribution, quantile
 from runtime.engine.session import Session
@@ -91,7 +91,7 @@ async def _watch(sizes: Sizes) -> Seen:
         load.start_soon(_beat, seen.gaps_s)
         for _ in range(sizes.probes):
             began_s, began_cpu_s = perf_counter(), thread_time()
-            await idle.inspect()
+            await wake(idle)
             seen.waits_s.append(thread_time() - began_cpu_s)
             seen.walls_s.append(perf_counter() - began_s)
         load.cancel_scope.cancel()

@@ -13,7 +13,7 @@ from bench import store as bare
 from bench.peers.found import peers_for
 from bench.sizes import Sizes
 from bench.timing import alternate_async, wall_s
-from bench.work import an_engine, filled_store, history
+from bench.work import an_engine, filled_store, history, wake
 from runtime.cli.bench.figure import Figure, Outcome, Series, Target
 from runtime.engine.engine import Engine
 from runtime.engine.session import Session
@@ -45,7 +45,7 @@ async def _durable(sizes: Sizes, folder: Path) -> tuple[list[Figure], tuple[Seri
     async with filled_store(folder / "forks.db", histories) as store, an_engine(store) as engine:
         parents = {length: engine.session(f"long{length}-000000") for length in lengths}
         for parent in parents.values():
-            await parent.inspect()
+            await wake(parent)
         long = parents[sizes.events]
         figures = [
             await _commits(cast("SqliteStore", store), long, sizes),
@@ -64,13 +64,13 @@ async def _durable(sizes: Sizes, folder: Path) -> tuple[list[Figure], tuple[Seri
 async def usable(session: Session) -> Session:
     """Fork, and let the child live."""
     child = await session.fork()
-    await child.inspect()
+    await wake(child)
     return child
 
 
 async def fresh(engine: Engine) -> None:
     """Make an empty session, and let it live."""
-    await (await engine.create()).inspect()
+    await wake(await engine.create())
 
 
 async def _commits(store: SqliteStore, parent: Session, sizes: Sizes) -> Figure:

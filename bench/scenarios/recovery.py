@@ -15,7 +15,7 @@ from bench import store as bare
 from bench.peers.found import peers_for
 from bench.sizes import Sizes
 from bench.timing import alternate_async
-from bench.work import an_engine, each, filled_store, history
+from bench.work import an_engine, each, filled_store, history, wake
 from runtime.cli.bench.figure import Figure, Outcome, Series, Target
 from runtime.cli.bench.sampling import Rounds
 
@@ -131,5 +131,5 @@ async def _wake(path: Path, names: list[str]) -> float:
     async with an_engine(str(path)) as engine:
         sessions = [engine.session(name) for name in names]
         began_s = perf_counter()
-        await each(sessions, lambda session: session.inspect())
+        await each(sessions, wake)
         return perf_counter() - began_s

@@ -16,7 +16,7 @@ th, td { text-align: left; padding: .25rem .5rem; border-bottom: 1px solid #e5e7
 td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 tr.peer td, p.method, td small { color: #6b7280; }
 .ok { color: #047857; font-weight: 600; } .missed { color: #b91c1c; font-weight: 600; }
-.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(24rem, 1fr)); gap: 1.2rem; margin-top: 1rem; }
+.plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(24rem, 1fr)); gap: 1.2rem; margin-top: 1rem; }
 figure { margin: 0; } svg { width: 100%; height: auto; } .legend { font-size: 13px; margin: 0; }
 .grid { stroke: #e5e7eb; fill: none; } .curve { fill: none; stroke-width: 2; }
 .tick { font-size: 11px; fill: #6b7280; } .axis { font-size: 12px; fill: #374151; }
