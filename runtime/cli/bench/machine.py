@@ -6,11 +6,10 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-import apsw
-
 from runtime.cli.memory import resident_bytes
 
 PACKAGES = ("greenroom", "trio", "attrs", "cattrs", "orjson", "apsw")
+"""apsw has the version of the SQLite that it brings."""
 
 
 def facts() -> dict[str, str]:
@@ -22,7 +21,6 @@ def facts() -> dict[str, str]:
         "memory": _from_proc("/proc/meminfo", "MemTotal"),
         "system": f"{platform.system()} {platform.release()}",
         "python": f"{platform.python_implementation()} {sys.version.split()[0]}",
-        "sqlite": apsw.sqlite_lib_version(),
     }
     for package in PACKAGES:
         found[package] = _version(package)

@@ -1,4 +1,4 @@
-"""Plots as inline SVG. Pure, and without any dependency."""
+"""Plots as inline SVG, without any dependency. Pure."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
