@@ -10,6 +10,7 @@ from actors.json import JsonObject
 from actors.log.core_words import SURFACE_WORDS
 from actors.log.events import Draft, Hide, Replace
 from actors.log.log import Log
+from actors.log.payload_views import check_payload
 from actors.log.projection import Content
 from actors.session.content import content_value
 from actors.session.messages import Append
@@ -47,11 +48,13 @@ def append_draft(message: Append, *, running: bool) -> Draft:
     Raises:
         EngineWordError: it is evidence that only the engine writes.
         TurnOpenError: it would break the running turn; log-only words are taken at any time.
+        EventDataError: a field of a core word is missing or of another type (S-56).
     """
     if message.type in EVIDENCE:
         raise EngineWordError(message.type)
     if running and (message.type in OPEN_TURN or message.op is not None):
         raise TurnOpenError(message.type)
+    check_payload(message.type, message.data)
     return Draft(message.type, message.data, message.op, message.sources, message.ignorable)
 
 

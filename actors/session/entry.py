@@ -7,6 +7,8 @@ from actors.json import JsonObject
 from actors.log.codec import encode
 from actors.log.events import Draft
 from actors.log.request import request_messages
+from actors.log.request_context import RequestContext, context_change
+from actors.log.request_header import header_of, header_snapshot
 from actors.ports.model import ModelRequest, ToolSchema
 from actors.rules.queue import take
 from actors.session.state import SessionState
@@ -62,21 +64,29 @@ class Entry:
         return tuple(tool.schema for tool in self._session.tools.values())
 
     def _evidence(self) -> list[Draft]:
-        """The request header when it is the first of this life of the session, or has changed (D-97)."""
-        header = self._header()
-        written = encode(header)
-        if written == self._session.header_written:
+        """Return the request header when it is the first of this life, has changed, or follows a replacement."""
+        session, header = self._session, self._header()
+        basis = (encode(header), session.log.fold.replace_generation)
+        if basis == session.header_basis:
             return []
-        first = self._session.header_written is None
-        logged = self._session.log.fold.header
-        reason = "change" if not first else "initial" if logged is None else "resume"
-        self._session.header_written = written
-        drafts = [Draft("request/header", {"header": header, "reason": reason})]
+        before, session.header_basis = session.header_basis, basis
+        logged = session.log.fold.header
+        snapshot = header_snapshot(
+            header_of(logged) if logged is not None else None,
+            header,
+            first_request=before is None,
+            follows_replacement=before is not None and before[1] != basis[1],
+        )
+        if snapshot is None:
+            return []
+        return [Draft("request/header", snapshot.data(header)), *self._context()]
+
+    def _context(self) -> list[Draft]:
+        """The route of the request, when it is another than the last one logged (D-105)."""
         provider, _, model = self._session.model.name.partition("/")
-        context: JsonObject = {"provider": provider, "model": model}
-        if context != self._session.log.fold.context:
-            drafts.append(Draft("request/context", context))
-        return drafts
+        route = RequestContext(provider, model, self._session.agent.context_window)
+        changed = context_change(self._session.log.fold.context, route)
+        return [Draft("request/context", changed)] if changed is not None else []
 
     def _header(self) -> JsonObject:
         provider, _, model = self._session.model.name.partition("/")

@@ -16,7 +16,7 @@ def admission_drafts(visible: Sequence[ProjectedMessage], prompt: str | None) ->
     A prompt becomes node 0 when nothing stands there yet; otherwise the head is rewritten and every
     later prompt is emptied, so that no older instruction stays visible (D-112, D-113).
     """
-    systems = [message for message in visible if isinstance(message, SystemMessage)]
+    systems = [m for m in visible if isinstance(m, SystemMessage) and m.role == "system"]
     effective = next((t for s in reversed(systems) if (t := content_text(s.content))), None)
     if effective == (prompt or None):
         return []

@@ -59,8 +59,8 @@ class SessionState:
         """The tools that the sessions above have; None for the root of a tree."""
         self._archived: bool | None = None
         self._tools: dict[str, Tool] | None = None
-        self.header_written: bytes | None = None
-        """The request header that this actor logged last (D-97)."""
+        self.header_basis: tuple[bytes, int] | None = None
+        """The request header that this actor logged last, and what had been replaced by then (D-97)."""
         self.admitted: tuple[str | None] | None = None
         """The system prompt that is known to be the effective one; None when somebody may have changed it."""
         self._executions: set[Execution] = set()

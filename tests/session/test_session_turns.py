@@ -542,3 +542,27 @@ async def test_a_title_is_in_the_log_and_in_the_list():
         await session.rename(None)
         assert (await engine.sessions()).sessions[0].record.title is None
         await keeps_its_promises(engine, session)
+
+
+async def test_a_request_behind_a_replacement_logs_that_a_series_starts():
+    model = ScriptedModel(lambda _request: Say("ok"))
+    async with open_engine(model=model) as engine:
+        session = await engine.create()
+        await session.run("a")
+        await session.run("b")
+        nodes = (await session.inspect()).nodes
+        await session.occlude(nodes[0], nodes[1], summary="They said a.")
+        await session.run("c")
+        await session.run("d")
+        events = await keeps_its_promises(engine, session)
+    assert [d["reason"] for d in of(events, "request/header")] == ["initial", "series"]
+
+
+async def test_a_callers_event_of_a_core_word_has_the_fields_of_its_word():
+    async with open_engine() as engine:
+        session = await engine.create()
+        for word, data in (("user/message", {}), ("sandbox/mode", {"mode": 3})):
+            with pytest.raises(GreenroomError) as refused:
+                await session.append(word, data)
+            assert refused.value.code == "SESSION_EVENT_DATA_INVALID"
+        assert (await session.inspect()).events == 0
