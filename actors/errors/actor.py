@@ -30,7 +30,7 @@ class ActorQuarantinedError(ActorError):
         self.key, self.reason = key, reason
 
     def __str__(self) -> str:
-        return f"{self.key!r} is quarantined ({self.reason}): mend the cause, then release({self.key!r})"
+        return f"{self.key!r} is quarantined ({self.reason}): mend the cause, then engine.release({self.key!r})"
 
 
 class ActorStoppedError(ActorError):

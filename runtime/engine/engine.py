@@ -88,6 +88,15 @@ class Engine:
         """Return turns and asks that are open in the store, without loading logs (K-19)."""
         return await self._stage.services.store.unsettled(limit=limit)
 
+    def quarantined(self) -> Sequence[SessionId]:
+        """Return the sessions that crashed too often and are not started again until they are released."""
+        states = self._stage.actors.states()
+        return [session_id for session_id, state in states.items() if state == "quarantined"]
+
+    def release(self, session_id: SessionId) -> bool:
+        """Let a quarantined session be started again, once its cause was mended; False when it was none."""
+        return self._stage.actors.release(session_id)
+
     def asks(self, *, tree: SessionId | None = None) -> AskWatch:
         """Watch the asks of all sessions, or of the tree below one: ``async with engine.asks() as asks``.
 

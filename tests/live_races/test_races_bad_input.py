@@ -119,7 +119,9 @@ async def test_a_damaged_session_is_quarantined_with_its_reason(autojump_clock):
             await session.run("hi")
         assert not session.interrupt().found
         store.times = 0
-        assert engine._stage.actors.release("s")
+        assert engine.quarantined() == ["s"]
+        assert engine.release("s")
+        assert not engine.release("s")
         assert (await session.run("hi")).text == "ok"
     assert {where for where, _ in reports} == {"s"}
 
