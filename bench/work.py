@@ -14,6 +14,7 @@ from actors.ports.model import Model, ModelRequest
 from actors.ports.store import EventStore, SessionRecord
 from actors.session.limits import Limits
 from actors.session.messages import Append, Read, Work
+from actors.session.results import TurnResult
 from actors.testing.script import Call, CallTools, Reply, Say
 from bench.fold import EVENTS_PER_TURN, play, turn_data
 from runtime.cli.bench.model import PacedModel
@@ -61,6 +62,23 @@ async def make_sessions(engine: Engine, count: int, prefix: str = "s") -> list[S
 async def wake(session: Session) -> None:
     """Ask what needs nothing but a live session; an inspection would build its projection too."""
     await session.queue.list()
+
+
+class SpoiltError(AssertionError):
+    """The engine did not do what was to be measured, so there is nothing to report."""
+
+
+async def take_turn(session: Session) -> None:
+    """Run one turn.
+
+    Raises:
+        SpoiltError: it did not complete.
+    """
+    result: TurnResult[object] = await session.run(
+        "Please look at the failing test and tell me why."
+    )
+    if result.reason != "completed":
+        raise SpoiltError(session.id, result.reason)
 
 
 async def each(

@@ -9,7 +9,7 @@ from bench import fold
 from bench.peers.found import peers_for
 from bench.sizes import Sizes
 from bench.timing import alternate_async, cpu_of, cpu_s
-from bench.work import Writer, all_at_once, an_engine, make_sessions, make_writers, write
+from bench.work import Writer, all_at_once, an_engine, make_sessions, make_writers, take_turn, write
 from runtime.cli.bench.figure import Figure, Outcome, Series, Target
 from runtime.cli.bench.sampling import Rounds
 from runtime.engine.engine import Engine
@@ -87,7 +87,7 @@ async def _runs(sizes: Sizes, sessions: list[Session]) -> tuple[Rounds, int]:
 
     async def conversation(session: Session) -> None:
         for _ in range(sizes.turns):
-            await session.run("Please look at the failing test and tell me why.")
+            await take_turn(session)
 
     async def ours() -> float:
         return (
@@ -96,7 +96,7 @@ async def _runs(sizes: Sizes, sessions: list[Session]) -> tuple[Rounds, int]:
 
     await all_at_once(sessions, conversation)  # a first turn logs its request's header too
     before = (await sessions[0].row()).length
-    await sessions[0].run("And now?")
+    await take_turn(sessions[0])
     events = (await sessions[0].row()).length - before
 
     async def theirs() -> float:

@@ -17,14 +17,12 @@ from bench import store as bare
 from bench.peers.found import peers_for
 from bench.sizes import Sizes
 from bench.timing import alternate, wall_of
-from bench.work import all_at_once, an_engine, make_sessions
+from bench.work import SpoiltError, all_at_once, an_engine, each, make_sessions
 from runtime.cli.bench.figure import Figure, Outcome, Target
 from runtime.cli.bench.sampling import Rounds
-from runtime.engine.engine import Engine
+from runtime.engine.session import Session
 
-
-class NotClosedError(AssertionError):
-    """A turn that was interrupted has no end in the log."""
+CAUSE = "bench"
 
 
 def measure(sizes: Sizes) -> Outcome:
@@ -101,12 +99,19 @@ async def _interrupted(store: str, turns: int) -> tuple[float, float]:
         await all_at_once(sessions, lambda session: session.prompt("Why?"))
         await trio.testing.wait_all_tasks_blocked(0.01)
         began_s, began_cpu_s = perf_counter(), thread_time()
-        await engine.interrupt("bench").settled()
+        await engine.interrupt(CAUSE).settled()
         taken = perf_counter() - began_s, thread_time() - began_cpu_s
-        await _check_closed(engine)
+        await each(sessions, _check_closed)
         return taken
 
 
-async def _check_closed(engine: Engine) -> None:
-    if open_turns := await engine.unsettled(limit=10):
-        raise NotClosedError(open_turns)
+async def _check_closed(session: Session) -> None:
+    """Check that what was interrupted has its end in the log.
+
+    Raises:
+        SpoiltError: it has not, or ended by itself.
+    """
+    last = (await session.read())[-1]
+    end = last.data()
+    if last.type != "turn/end" or not isinstance(end, dict) or end.get("cause") != CAUSE:
+        raise SpoiltError(session.id, last.type)

@@ -14,7 +14,7 @@ from bench.fold import EVENTS_PER_TURN
 from bench.peers.found import peers_for
 from bench.sizes import Sizes
 from bench.timing import alternate_async, wall_s
-from bench.work import Writer, all_at_once, an_engine, make_sessions, make_writers, write
+from bench.work import Writer, all_at_once, an_engine, make_sessions, make_writers, take_turn, write
 from runtime.cli.bench.figure import Figure, Outcome, Series, Target
 from runtime.cli.bench.sampling import Rounds, distribution, quantile
 from runtime.engine.session import Session
@@ -177,7 +177,7 @@ async def _runs(sizes: Sizes, sessions: list[Session], side: Side) -> Rounds:
 
     async def conversation(session: Session) -> None:
         for _ in range(turns):
-            await session.run("Please look at the failing test and tell me why.")
+            await take_turn(session)
 
     async def ours() -> float:
         return turns * len(sessions) / await wall_s(lambda: all_at_once(sessions, conversation))

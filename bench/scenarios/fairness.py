@@ -7,7 +7,7 @@ import trio
 
 from bench import kernel
 from bench.sizes import Sizes
-from bench.work import an_engine, make_sessions, wake
+from bench.work import an_engine, make_sessions, take_turn, wake
 from runtime.cli.bench.figure import Figure, Outcome, Series, Target
 from runtime.cli.bench.sampling import distribution, quantile
 from runtime.engine.session import Session
@@ -100,7 +100,7 @@ async def _watch(sizes: Sizes) -> Seen:
 
 async def _keep_busy(session: Session) -> None:
     while True:
-        await session.run("Go on.")
+        await take_turn(session)
 
 
 async def _beat(gaps_s: list[float]) -> None:

@@ -8,7 +8,7 @@ from bench import fold
 from bench.fold import EVENTS_PER_TURN
 from bench.sizes import Sizes
 from bench.timing import alternate_async, cpu_s
-from bench.work import Writer, an_engine, filled_store, history
+from bench.work import Writer, an_engine, filled_store, history, take_turn
 from runtime.cli.bench.figure import Figure, Outcome, Series, Target
 from runtime.cli.bench.sampling import Rounds
 from runtime.engine.session import Session
@@ -82,7 +82,7 @@ def _figure(name: str, title: str, rounds: Rounds, early: int) -> Figure:
 
 async def _turns(session: Session) -> None:
     for _ in range(TURNS):
-        await session.run("Please look at the failing test and tell me why.")
+        await take_turn(session)
 
 
 async def _cost_us(session: Session, sizes: Sizes) -> float:

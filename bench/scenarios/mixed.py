@@ -17,7 +17,7 @@ from actors.testing.script import Call, CallTools, Reply, Say
 from bench.fold import EVENTS_PER_TURN
 from bench.sizes import Sizes
 from bench.timing import alternate_async, wall_s
-from bench.work import MANY, look, make_writers, write
+from bench.work import MANY, look, make_writers, take_turn, write
 from runtime.cli.bench.figure import Figure, Outcome, Series, Target
 from runtime.cli.bench.model import PacedModel
 from runtime.cli.bench.sampling import Rounds, distribution, quantile
@@ -160,8 +160,8 @@ class Crowd:
     async def turn(self, number: int) -> None:
         """Take one turn."""
         session = self.sessions[number]
-        turn = await session.prompt("Please look at the failing test.")
-        self.done[f"turns {(await turn.result()).reason}"] += 1
+        await take_turn(session)
+        self.done["turns"] += 1
         if number % FORK_EVERY == 0:
             self.sessions[number] = await session.fork()
             self.done["forks"] += 1
@@ -174,7 +174,7 @@ class Crowd:
         """Return what a further turn adds to a log."""
         session = self.sessions[-1]
         before = (await session.row()).length
-        await session.run("And now?")
+        await take_turn(session)
         return (await session.row()).length - before
 
 

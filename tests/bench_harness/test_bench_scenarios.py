@@ -8,13 +8,17 @@ from pathlib import Path
 import orjson
 import pytest
 
+from actors.testing.model import ScriptedModel
+from actors.testing.script import Say
 from bench import running
 from bench.__main__ import main
 from bench.peers import command, found
 from bench.peers.catalogue import PEERS, requirements
 from bench.profiling import by_switch, kind
+from bench.scenarios import cancelling
 from bench.sizes import SIZES
 from bench.timing import alternate
+from bench.work import SpoiltError, an_engine, make_sessions, take_turn
 from runtime.cli.bench.figure import Outcome
 
 ROOT = Path(__file__).parents[2]
@@ -97,6 +101,25 @@ def test_both_sides_of_a_round_take_turns_to_begin() -> None:
 
     assert order == ["ours", "theirs", "theirs", "ours", "ours", "theirs"]
     assert len(rounds.pairs) == 3
+
+
+async def test_a_turn_that_does_not_complete_spoils_the_measurement() -> None:
+    async with an_engine(model=ScriptedModel([])) as engine:  # the script is over at once
+        (session,) = await make_sessions(engine, 1)
+
+        with pytest.raises(SpoiltError):
+            await take_turn(session)
+
+
+def test_turns_that_end_by_themselves_are_not_counted_as_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cancelling, "_hang", lambda _: Say("I am done."))
+
+    with pytest.raises(BaseExceptionGroup) as spoilt:
+        cancelling.measure(SIZES["tiny"])
+
+    assert spoilt.value.split(SpoiltError)[1] is None
 
 
 def test_a_profile_counts_the_steps_of_each_kind_of_task() -> None:
