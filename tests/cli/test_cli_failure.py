@@ -56,5 +56,5 @@ def test_without_the_extra_the_command_says_what_to_install(package: str, tmp_pa
 
     assert ended.returncode == 1
     assert ended.stderr == (
-        f"greenroom: the command line needs {package}: pip install 'greenroom[cli]'\n"
+        f"greenroom: this needs {package}: pip install 'greenroom[cli]'\n"
     )

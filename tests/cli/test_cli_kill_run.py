@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 def driven(store: Path, seed: int) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """A drive that takes seconds, and the end of the pipe on which its acknowledgements come."""
     acks, theirs = os.pipe()
-    command = [*GREENROOM, "run", "--sessions", "20", "--speed", "60", "--seed", str(seed)]
+    command = [*GREENROOM, "run", "--sessions", "20", "--speed", "15", "--seed", str(seed)]
     process = subprocess.Popen(
         [*command, "--store", str(store), "--ack-fd", str(theirs)],
         pass_fds=[theirs],
