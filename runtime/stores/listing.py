@@ -26,6 +26,10 @@ _UNSETTLED = """
 """
 
 
+_DAMAGE = (apsw.CorruptError, UnicodeDecodeError)
+"""What the bytes of a damaged page can look like."""
+
+
 @attrs.define(eq=False)
 class ReadRow(Read):
     """Fetch one session's row; a damaged one without what its events say."""
@@ -46,7 +50,7 @@ class ReadRows(Read):
         """See the port."""
         try:
             return [_to_session_row(row) for row in self._page(db, _RECORD + _EVENTS + _FROM)]
-        except apsw.CorruptError:
+        except _DAMAGE:
             return [_row(db, row[0]) for row in self._page(db, _RECORD + _NO_EVENTS + _FROM)]
 
     def _page(self, db: apsw.Connection, select: str) -> list[tuple[Any, ...]]:
@@ -72,7 +76,7 @@ class ReadUnsettled(Read):
 def _row(db: apsw.Connection, session_id: str) -> SessionRow:
     try:
         return _to_session_row(one(db, _ONE, session_id))
-    except apsw.CorruptError as error:
+    except _DAMAGE as error:
         return _to_session_row(one(db, _ONE_RECORD, session_id), damage=str(error))
 
 
