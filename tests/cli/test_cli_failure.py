@@ -55,6 +55,4 @@ def test_without_the_extra_the_command_says_what_to_install(package: str, tmp_pa
     )
 
     assert ended.returncode == 1
-    assert ended.stderr == (
-        f"greenroom: this needs {package}: pip install 'greenroom[cli]'\n"
-    )
+    assert ended.stderr == (f"greenroom: this needs {package}: pip install 'greenroom[cli]'\n")
