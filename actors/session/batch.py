@@ -54,7 +54,7 @@ class Batch:
             if self.interrupted:
                 break
             await self._run_segment(segment)
-        self._answer_rest()
+        await self._answer_rest()
         return terminates(self._votes, calls=len(self._calls), cancelled=self.interrupted)
 
     def interrupt(self) -> None:
@@ -87,10 +87,10 @@ class Batch:
         if segment.kind == "over-cap":
             limit = self._session.services.limits.calls_per_reply
             over = refused("TOOL_CALL_LIMIT", f"only the first {limit} calls of a reply are run")
-            self._record([(call, over) for call in calls])
+            await self._record([(call, over) for call in calls])
             return
         if segment.kind == "replay":
-            self._record([(call, self._replayed(call)) for call in calls])
+            await self._record([(call, self._replayed(call)) for call in calls])
             return
         for at in range(0, len(calls), PARALLEL_READS):
             await self._run_together(calls[at : at + PARALLEL_READS])
@@ -111,7 +111,7 @@ class Batch:
         self._running = []
         answered = zip(calls, outcomes, strict=True)
         self._answers |= {call.made_as: (call.id, outcome) for call, outcome in answered}
-        self._record(list(zip(calls, outcomes, strict=True)))
+        await self._record(list(zip(calls, outcomes, strict=True)))
 
     def _show_end(self, call: CallSpec, outcome: CallOutcome) -> None:
         self._session.live(
@@ -144,14 +144,13 @@ class Batch:
     def _rearm(self) -> None:
         self._timer.deadline = self._next_deadline_s()
 
-    def _answer_rest(self) -> None:
+    async def _answer_rest(self) -> None:
         """Pair every call that was never dispatched (D-272)."""
         unanswered = self._session.log.fold.open_calls
         rest = [call for call in self._calls if call.id in unanswered]
         if rest:
-            self._record([(call, closed("not-started")) for call in rest])
+            await self._record([(call, closed("not-started")) for call in rest])
 
-    def _record(self, answered: Sequence[Answered]) -> None:
-        """Log the results; the next request, or the end of the turn, waits until they are durable."""
+    async def _record(self, answered: Sequence[Answered]) -> None:
         drafts = [result_draft(outcome, call) for call, outcome in answered]
-        self._session.journal.post(*drafts)
+        await self._session.journal.commit(*drafts)

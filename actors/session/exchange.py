@@ -56,9 +56,7 @@ class Exchange:
         """What is logged when the wait for a retry is cut."""
 
     async def reply(self, step: int) -> Assembled | Failed:
-        """Return what the model answers in this step, or its last failure.
-
-        It is folded on return; the gate of its first call, or the end of the turn, waits until it is durable.
+        """Return what the model answers in this step, or its last failure; durable on return.
 
         What waits for the next step joins each request, also one that is made again (L-97).
 
@@ -71,7 +69,7 @@ class Exchange:
             request = self._request = await self._entry.request(step, attempt)
             answer = await self._ask(request)
             if not isinstance(answer, Failed):
-                refused = self._write_reply(answer, request)
+                refused = await self._write_reply(answer, request)
                 if refused is None:
                     return answer
                 answer = refused
@@ -183,7 +181,7 @@ class Exchange:
     def _retry_data(self, phase: str, attempt: int) -> JsonObject:
         return retry_data(phase, attempt, self._session.agent.retry.limit)
 
-    def _write_reply(self, reply: Assembled, request: ModelRequest) -> Failed | None:
+    async def _write_reply(self, reply: Assembled, request: ModelRequest) -> Failed | None:
         """Commit the message and its calls in one batch (design 3); a failure when the log refuses them (K-4)."""
         message: JsonObject = {"content": list(reply.content), "stopReason": reply.stop_reason}
         if reply.stop_reason == CUT_SHORT:
@@ -202,4 +200,5 @@ class Exchange:
             return Failed(bucket="non-retryable", code=refused.code, message=str(refused))
         self._stream = None
         self.calls = specs(events[1:], fresh, reply.calls, request)
+        await self._session.journal.durable()
         return None
