@@ -145,8 +145,6 @@ class Compaction:
                 else:
                     self._session.journal.acknowledge(reply, outcome)
             self._session.journal.acknowledge(self._done, None)
-            if self._session.journal.wake is not None:
-                self._session.journal.wake()
 
     def _note(self, outcome: CompactionOutcome | CompactionError) -> None:
         now_ms = self._session.services.clock.now_ms()

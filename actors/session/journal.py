@@ -124,8 +124,15 @@ class Journal:
             self._fail(trio.EndOfChannel(), self._flushed, [])
 
     def acknowledge(self, reply: Reply[R], value: R) -> None:
-        """Settle ``reply`` with ``value`` once everything posted so far is durable."""
-        self._acks.append((reply, value))
+        """Settle ``reply`` with ``value`` once everything posted so far is durable; at once when it is."""
+        if self.failure is not None:
+            reply.fail(self.failure)
+        elif self.committed == len(self.log):
+            reply.set(value)
+        else:
+            self._acks.append((reply, value))
+            if self.wake is not None:
+                self.wake()
 
     async def flush(self) -> None:
         """Write what was posted, then tell everybody who waits. Called by the owner only.

@@ -45,13 +45,13 @@ class Waiters:
             reply.fail(InputUnknownError(message_id))
 
     def turn_ended(self) -> None:
-        """Tell those whose turn has ended."""
+        """Tell those whose turn has ended, once that is durable: a later turn may have been folded since (P4)."""
         for key in list(self._replies):
             seq = self._seq(key)
             result = turn_result(self._session.log, seq) if seq is not None else None
             if result is not None:
                 for reply in self._replies.pop(key):
-                    reply.set(result)
+                    self._session.journal.acknowledge(reply, result)
 
     def _seq(self, key: MessageId | int) -> int | None:
         log = self._session.log

@@ -24,3 +24,11 @@ def test_a_seed_is_a_schedule(name):
     first, again, other = ((run.switches, run.digest) for run in runs)
     assert first == again
     assert first != other
+
+
+@pytest.mark.parametrize("seed", [5027744, 5031012, 5039391])
+def test_the_end_of_one_turn_does_not_tell_of_the_next_before_that_is_durable(seed):
+    """P4; the schedules that showed it, of 45,000."""
+    name = "interrupt_against_batch"
+    schedule = run_schedule(name, PROGRAMS[name], seed)
+    assert schedule.error is None, f"{schedule}\n{told(schedule.error)}"
