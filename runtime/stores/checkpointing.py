@@ -12,6 +12,8 @@ from contextlib import suppress
 import apsw
 import trio
 
+from runtime.stores.faults import close_quietly
+
 
 class Checkpointer:
     """Copies the log back when it holds ``pages`` pages."""
@@ -43,7 +45,7 @@ class Checkpointer:
 
     def close(self) -> None:
         """Close the connection."""
-        self._db.close()
+        close_quietly(self._db)
 
 
 def copy_log(db: apsw.Connection) -> None:

@@ -14,7 +14,7 @@ import trio
 from actors.errors import GreenroomError
 from actors.errors.store import StoreCorruptError, UnstorableError
 from runtime.stores.checkpointing import Checkpointer, copy_log
-from runtime.stores.faults import DAMAGED, UNSTORABLE, unavailable
+from runtime.stores.faults import DAMAGED, UNSTORABLE, close_quietly, unavailable
 from runtime.stores.handover import Handover
 from runtime.stores.settings import SqliteSettings
 from runtime.stores.transaction import Cursors, Transaction
@@ -54,7 +54,7 @@ class Writer:
 
     def close(self) -> None:
         """Close the connection; the last one to close copies the write-ahead log back."""
-        self._db.close()
+        close_quietly(self._db)
 
     def _note_log(self, _db: apsw.Connection, _name: str, pages: int) -> int:
         self.log_pages = pages

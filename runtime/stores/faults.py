@@ -1,5 +1,7 @@
 """What SQLite's errors mean for a caller."""
 
+from contextlib import suppress
+
 import apsw
 
 from actors.errors.store import StoreUnavailableError
@@ -23,3 +25,9 @@ def unavailable(name: str, error: Exception) -> StoreUnavailableError:
     """Return a fresh error that says why the store cannot serve now."""
     why = next((text for kind, text in _WHY if isinstance(error, kind)), "the database failed")
     return StoreUnavailableError(name, f"{why} ({error})")
+
+
+def close_quietly(db: apsw.Connection) -> None:
+    """Close a connection. The last one copies the log back; a failure of that is no loss, for the log stays."""
+    with suppress(apsw.Error):
+        db.close()

@@ -7,7 +7,7 @@ import trio
 
 from actors.errors import GreenroomError
 from actors.errors.store import SessionNotFoundError, StoreCorruptError
-from runtime.stores.faults import DAMAGED, unavailable
+from runtime.stores.faults import DAMAGED, close_quietly, unavailable
 from runtime.stores.handover import Handover
 from runtime.stores.reading import Read
 
@@ -36,7 +36,7 @@ class Reader:
 
     def close(self) -> None:
         """Close the connection."""
-        self._db.close()
+        close_quietly(self._db)
 
     def _serve(self, read: Read) -> None:
         try:
