@@ -65,6 +65,30 @@ class Unsettled:
     key: str
 
 
+@attrs.frozen
+class Snapshot:
+    """What the first ``seq`` events of a session amount to, as bytes that only the fold understands.
+
+    Source: design 7.
+    """
+
+    session_id: SessionId
+    seq: int
+    body: bytes
+
+
+@attrs.frozen
+class Loaded:
+    """What a session is woken from: its row, a snapshot if there is one, and the events behind it.
+
+    ``events`` are those with seqs from ``snapshot.seq`` on, or all of them.
+    """
+
+    row: SessionRow
+    snapshot: Snapshot | None
+    events: Sequence[Event]
+
+
 class EventStore(Protocol):
     """Keeps the events of many sessions.
 
@@ -139,6 +163,44 @@ class EventStore(Protocol):
         Source: S-29 of the scenarios.
         """
         ...
+
+    async def put_snapshot(self, snapshot: Snapshot, *, epoch: int) -> None:
+        """Keep a snapshot in the place of the one that the session has; it goes with the session.
+
+        Snapshots are a cache: a store may lose them at any time, and nothing may rest on them.
+
+        Raises:
+            SessionNotFoundError: there is no such session.
+            ConflictError: the session is shorter than the snapshot, or the epoch is stale.
+            StoreUnavailableError: it cannot be written now; the one before is still there.
+        """
+        ...
+
+    async def snapshot(self, session_id: SessionId) -> Snapshot | None:
+        """Return the snapshot that a session is woken from.
+
+        It is the session's own. A fork that has none of its own gets that of the nearest session of its
+        lineage that has one, if it ends at or below the cut and so is about events that the fork inherits.
+        None when there is none, or it cannot be read.
+
+        Raises:
+            SessionNotFoundError: there is no such session.
+        """
+        ...
+
+    async def load(self, session_id: SessionId) -> Loaded:
+        """Return the row, the snapshot, and the events behind the snapshot.
+
+        A store that can do this in one step should.
+
+        Raises:
+            SessionNotFoundError: there is no such session.
+            StoreCorruptError: a row cannot be read, or a seq is missing.
+        """
+        row = await self.row(session_id)
+        snapshot = await self.snapshot(session_id)
+        start = 0 if snapshot is None else snapshot.seq
+        return Loaded(row, snapshot, await self.read(session_id, start))
 
     async def row(self, session_id: SessionId) -> SessionRow:
         """Return the session's record and length.

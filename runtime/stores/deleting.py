@@ -12,6 +12,7 @@ from typing import cast
 
 import attrs
 
+from runtime.stores.snapshots import FORGET
 from runtime.stores.transaction import Transaction
 from runtime.stores.writes import Write
 
@@ -42,6 +43,7 @@ class Delete(Write):
         to.remove(self.session_id)
         to.db.execute(_BURY, (length + 1, key))
         to.db.execute(_SETTLE, (self.session_id,))
+        to.db.execute(FORGET, (key,))
         to.db.execute(_THROW, (key,))
         return _sweep(to)
 

@@ -36,7 +36,7 @@ class ReadRow(Read):
 
     def run(self, db: apsw.Connection) -> SessionRow:
         """See the port."""
-        return _row(db, self.session_id)
+        return read_row(db, self.session_id)
 
 
 @attrs.define(eq=False)
@@ -51,7 +51,7 @@ class ReadRows(Read):
         try:
             return [_to_session_row(row) for row in self._page(db, _RECORD + _EVENTS + _FROM)]
         except _DAMAGE:
-            return [_row(db, row[0]) for row in self._page(db, _RECORD + _NO_EVENTS + _FROM)]
+            return [read_row(db, row[0]) for row in self._page(db, _RECORD + _NO_EVENTS + _FROM)]
 
     def _page(self, db: apsw.Connection, select: str) -> list[tuple[Any, ...]]:
         if self.parent is None:
@@ -73,7 +73,12 @@ class ReadUnsettled(Read):
         return [Unsettled(*row) for row in rows]
 
 
-def _row(db: apsw.Connection, session_id: str) -> SessionRow:
+def read_row(db: apsw.Connection, session_id: str) -> SessionRow:
+    """Return one session's row; a damaged one without what its events say.
+
+    Raises:
+        SessionNotFoundError: there is no such session.
+    """
     try:
         return _to_session_row(one(db, _ONE, session_id))
     except _DAMAGE as error:

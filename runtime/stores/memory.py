@@ -22,7 +22,7 @@ from actors.errors.store import (
 )
 from actors.ids import SessionId
 from actors.log.events import Event
-from actors.ports.store import EventStore, SessionRecord, SessionRow, Unsettled
+from actors.ports.store import EventStore, SessionRecord, SessionRow, Snapshot, Unsettled
 from runtime.stores.memory_session import MemorySession
 from runtime.stores.open_work import unsettled
 
@@ -110,6 +110,23 @@ class MemoryStore(EventStore):
     async def salvage(self, session_id: SessionId) -> Sequence[Event]:
         """See the port. Nothing can be damaged here."""
         return await self.read(session_id)
+
+    async def put_snapshot(self, snapshot: Snapshot, *, epoch: int) -> None:
+        """See the port."""
+        await self._enter()
+        self._fence(snapshot.session_id, epoch)
+        session = self._find(snapshot.session_id)
+        if snapshot.seq > session.length:
+            raise ConflictError(snapshot.session_id, snapshot.seq, session.length)
+        session.snapshot = snapshot
+        await _leave()
+
+    async def snapshot(self, session_id: SessionId) -> Snapshot | None:
+        """See the port."""
+        await self._enter()
+        found = self._find(session_id).nearest_snapshot()
+        await _leave()
+        return found
 
     async def row(self, session_id: SessionId) -> SessionRow:
         """See the port."""

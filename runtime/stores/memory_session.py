@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import attrs
 
 from actors.log.events import Event
-from actors.ports.store import SessionRecord, SessionRow
+from actors.ports.store import SessionRecord, SessionRow, Snapshot
 from runtime.stores.open_work import OpenWork, follow
 
 
@@ -21,6 +21,7 @@ class MemorySession:
     cut: int
     own: list[Event] = attrs.field(factory=list)
     work: OpenWork = ()
+    snapshot: Snapshot | None = None
     forks: set["MemorySession"] = attrs.field(factory=set)
     kept: int | None = None
     """None while it is alive; else forks still read its events below this seq."""
@@ -51,8 +52,21 @@ class MemorySession:
             holder = holder.source
         return [event for piece in reversed(pieces) for event in piece]
 
+    def nearest_snapshot(self) -> Snapshot | None:
+        """Return its own snapshot, or the first one on its lineage that is about events it inherits."""
+        holder: MemorySession | None = self
+        shared = self.length
+        while holder is not None:
+            found = holder.snapshot
+            if found is not None and found.seq <= shared:
+                return found
+            shared = min(shared, holder.cut)
+            holder = holder.source
+        return None
+
     def bury(self) -> None:
         """Forget all that no fork reads, here and then in what it was forked from."""
+        self.snapshot = None
         self.kept = self.length + 1
         grave: MemorySession | None = self
         while grave is not None and grave.kept is not None:

@@ -12,7 +12,7 @@ from actors.log.events import Event
 from runtime.stores.handover import Job
 from runtime.stores.rows import LoadedRow, to_events
 
-_STAND = """
+STAND = """
     SELECT key, source, cut, coalesce((SELECT max(seq) + 1 FROM events WHERE session = key), cut)
     FROM sessions WHERE id = ? AND kept IS NULL
 """
@@ -61,7 +61,7 @@ class ReadEvents(Read):
 
     def run(self, db: apsw.Connection) -> Chunk:
         """See the port."""
-        key, source, cut, length = one(db, _STAND, self.session_id)
+        key, source, cut, length = one(db, STAND, self.session_id)
         start = max(self.start, 0)
         stop = length if self.stop is None else min(self.stop, length)
         resume = min(stop, start + self.limit)
@@ -87,7 +87,7 @@ class ReadEvents(Read):
             if stop > cut:
                 segments.append(Segment(key, max(start, cut), stop))
                 stop = cut
-            elif source is None or (above := _ancestor(db, source, key)) is None:
+            elif source is None or (above := ancestor(db, source, key)) is None:
                 self.miss(stop - 1)
                 break
             else:
@@ -134,7 +134,7 @@ def _rows(db: apsw.Connection, segment: Segment) -> list[LoadedRow]:
     return cast("list[LoadedRow]", db.execute(_RANGE, segment).fetchall())
 
 
-def _ancestor(db: apsw.Connection, source: int, fork: int) -> tuple[int | None, int] | None:
+def ancestor(db: apsw.Connection, source: int, fork: int) -> tuple[int | None, int] | None:
     """Return where ``source`` itself was forked. A source is older than its forks, so no chain is a ring."""
     row = db.execute(_ANCESTOR, (source,)).fetchone() if source < fork else None
     return cast("tuple[int | None, int] | None", row)

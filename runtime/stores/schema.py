@@ -70,7 +70,18 @@ FIRST = Migration(
     """,
 )
 
-MIGRATIONS: tuple[Migration, ...] = (FIRST,)
+SNAPSHOTS = Migration(
+    "snapshots of the fold, a cache",
+    """
+    CREATE TABLE snapshots (
+        session INTEGER PRIMARY KEY,
+        seq INTEGER NOT NULL,  -- how many of its events the body is about
+        body BLOB NOT NULL
+    ) STRICT;
+    """,
+)
+
+MIGRATIONS: tuple[Migration, ...] = (FIRST, SNAPSHOTS)
 
 
 def check_ours(db: apsw.Connection, name: str, known: int = len(MIGRATIONS)) -> int:

@@ -14,7 +14,7 @@ from actors.errors import StoreError
 from actors.errors.store import StoreUnavailableError
 from actors.ids import SessionId
 from actors.log.events import Event
-from actors.ports.store import EventStore, SessionRecord, SessionRow, Unsettled
+from actors.ports.store import EventStore, Loaded, SessionRecord, SessionRow, Snapshot, Unsettled
 from runtime.stores.checkpointing import Checkpointer
 from runtime.stores.claiming import Claim, Ownership, Release
 from runtime.stores.committer import Writer, commit_groups
@@ -25,6 +25,7 @@ from runtime.stores.listing import ReadRow, ReadRows, ReadUnsettled
 from runtime.stores.readers import Reader, serve_reads
 from runtime.stores.reading import Chunk, Read, ReadEvents, SalvageEvents
 from runtime.stores.settings import SqliteSettings
+from runtime.stores.snapshots import Opening, PutSnapshot, ReadOpening, ReadSnapshot
 from runtime.stores.writes import Append, Create, Rename, Write
 
 _OPENING_POLL_S = 0.02
@@ -108,6 +109,25 @@ class SqliteStore(EventStore):
     async def salvage(self, session_id: SessionId) -> Sequence[Event]:
         """See the port."""
         return await self._read(SalvageEvents, session_id, 0, None)
+
+    async def put_snapshot(self, snapshot: Snapshot, *, epoch: int) -> None:
+        """See the port."""
+        await self._writes.do(PutSnapshot(snapshot.session_id, epoch, snapshot))
+
+    async def snapshot(self, session_id: SessionId) -> Snapshot | None:
+        """See the port."""
+        return cast("Snapshot | None", await self._reads.do(ReadSnapshot(session_id)))
+
+    async def load(self, session_id: SessionId) -> Loaded:
+        """See the port."""
+        job = ReadOpening(session_id, self._settings.chunk_events)
+        row, snapshot, chunk = cast("Opening", await self._reads.do(job))
+        rest = (
+            await self.read(session_id, chunk.resume, chunk.stop)
+            if chunk.resume < chunk.stop
+            else ()
+        )
+        return Loaded(row, snapshot, [*chunk.events, *rest])
 
     async def row(self, session_id: SessionId) -> SessionRow:
         """See the port."""

@@ -3,11 +3,17 @@
 from tests.contracts.store_lineage_contract import LineageContract
 from tests.contracts.store_listing_contract import ListingContract
 from tests.contracts.store_ownership_contract import OwnershipContract
+from tests.contracts.store_snapshot_contract import SnapshotContract
 from tests.contracts.store_unsettled_contract import UnsettledContract
 from tests.contracts.store_writing_contract import WritingContract
 
 
 class StoreContract(
-    WritingContract, LineageContract, ListingContract, UnsettledContract, OwnershipContract
+    WritingContract,
+    LineageContract,
+    ListingContract,
+    SnapshotContract,
+    UnsettledContract,
+    OwnershipContract,
 ):
     """All of it. The subclass has one fixture, ``door`` (see ``store_samples.Door``)."""

@@ -10,7 +10,7 @@ from schedule_chance import seeded
 from actors.json import JsonValue
 from actors.log.events import Event
 from actors.ports.model import ModelRequest, Part, ToolSchema
-from actors.ports.store import EventStore, SessionRecord, SessionRow, Unsettled
+from actors.ports.store import EventStore, SessionRecord, SessionRow, Snapshot, Unsettled
 from actors.ports.tool import Effect, ToolContext, ToolOutput
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Reply
@@ -134,6 +134,17 @@ class WatchedStore(EventStore):
 
     async def salvage(self, session_id: str) -> Sequence[Event]:
         return await self.inner.salvage(session_id)
+
+    async def put_snapshot(self, snapshot: Snapshot, *, epoch: int) -> None:
+        await self._delays.wait()
+        self._strike("put_snapshot", snapshot.session_id)
+        await self.inner.put_snapshot(snapshot, epoch=epoch)
+        await self._delays.after_commit()
+
+    async def snapshot(self, session_id: str) -> Snapshot | None:
+        await self._delays.wait()
+        self._strike("snapshot", session_id)
+        return await self.inner.snapshot(session_id)
 
     async def row(self, session_id: str) -> SessionRow:
         await self._delays.wait()

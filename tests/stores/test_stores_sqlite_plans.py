@@ -3,6 +3,7 @@
 import apsw
 import pytest
 
+from actors.ports.store import Snapshot
 from runtime.stores.sqlite import SqliteStore, open_sqlite
 from tests.contracts.store_samples import event, events, fork, record
 
@@ -38,6 +39,9 @@ async def call_everything(store: SqliteStore) -> None:
         await store.append("a", [item], expected_seq=length, epoch=epoch)
     await store.read("b")
     await store.salvage("b")
+    await store.put_snapshot(Snapshot("a", 1, b"x"), epoch=epoch)
+    await store.snapshot("b")
+    await store.load("b")
     await store.rows(after="a")
     await store.rows(parent="p")
     await store.unsettled(after=("a", 1))
