@@ -270,15 +270,14 @@ class Inputs:
         turn = self._turn
         assert turn is not None
         try:
-            await turn.run()
+            end = await turn.run()
         finally:
             self._turn = None
             turn.left.set(None)
             self._session.between_steps()
             self._say_late()
-            if self._session.journal.wake is not None:
-                self._session.journal.wake()
-        end = await turn.done.wait()
+            if self._leaving and self._session.journal.wake is not None:
+                self._session.journal.wake()  # the actor waits for nothing else
         self.waiters.turn_ended()
         latch, self._latch = self._latch, Latch()
         if end.may_continue and self.turn_ended is not None:

@@ -25,7 +25,7 @@ class TurnRun:
     """A turn while it runs; the actor owns its task.
 
     :meth:`interrupt` is synchronous and idempotent: streams and waits stop at once, running tools get
-    the signal and their grace. The end is written under a bounded shield.
+    the signal and their grace.
     """
 
     def __init__(
@@ -79,11 +79,12 @@ class TurnRun:
                 self._batch.interrupt()
         return True
 
-    async def run(self) -> None:
-        """Run the turn to its end.
+    async def run(self) -> Ending:
+        """Run the turn to its end, and return that once it is durable.
 
         Cancellation:
-            Ends the turn as ``aborted``, cause ``disposed``; cancellation goes on.
+            Ends the turn as ``aborted``, cause ``disposed``; cancellation goes on. The end is folded by then;
+            the actor, which leaves last, writes it under its bounded shield.
         """
         end = ending(None, cause="disposed")
         try:
@@ -98,8 +99,7 @@ class TurnRun:
         finally:
             self._ended = True
             self._close(end)
-            with trio.move_on_after(self._session.services.limits.close_grace_s, shield=True):
-                await self._session.journal.durable()
+        return await self.done.wait()
 
     def _close(self, end: Ending) -> None:
         """Fold the end; whoever waits for it is told when it is durable, however long that takes (P4)."""

@@ -1,5 +1,6 @@
 """A model that answers as a script says, and remembers what it was asked."""
 
+import math
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
@@ -78,6 +79,8 @@ class _Stream(AbstractAsyncContextManager[AsyncIterator[Part]]):
         if beat is None:
             await trio.lowlevel.checkpoint()
             raise StopAsyncIteration
+        if beat.delay_s == math.inf:
+            await trio.sleep_forever()
         await trio.sleep(beat.delay_s)
         if isinstance(beat.part, Exception):
             raise beat.part
