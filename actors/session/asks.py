@@ -115,7 +115,7 @@ class AskTable:
     def __init__(self, *, grace_s: float, deadline_s: float | None) -> None:
         self._grace_s, self._deadline_s = grace_s, deadline_s
         self._open: dict[AskId, OpenAsk] = {}
-        self._settled: OrderedDict[AskId, Settlement] = OrderedDict()
+        self._settled: OrderedDict[AskId, Settlement | TurnLostError] = OrderedDict()
         self._watches: list[AskWatch] = []
         self._ended = False
         self.raised = 0
@@ -161,22 +161,22 @@ class AskTable:
     def close(self, entry: OpenAsk, *, recorded: bool) -> None:
         """Forget a settled ask; late answers are still told.
 
-        Unless its decision was ``recorded``, the log closes it as withdrawn, and whoever answered is told
-        that the answer was lost (P4, P6).
+        Unless its decision was ``recorded``, whoever answered, and whoever answers later, is told that the
+        answer was lost: what becomes of the ask is for the recovery to write (P4, P6).
         """
         self._open.pop(entry.ask.id, None)
         for watch in self._watches:
             watch.forget(entry.ask.id)
         settlement = entry.settlement
         assert settlement is not None
-        self._settled[entry.ask.id] = settlement if recorded else withdrawn("recovery")
+        lost = TurnLostError(entry.ask.session_id, "its turn ended before the answer was written")
+        self._settled[entry.ask.id] = settlement if recorded else lost
         if len(self._settled) > SETTLED_KEPT:
             self._settled.popitem(last=False)
         if recorded:
             entry.recorded.set(None)
         else:
-            why = "its turn ended before the answer was written"
-            entry.recorded.fail(TurnLostError(entry.ask.session_id, why))
+            entry.recorded.fail(lost)
 
     def withdraw(self, session_id: SessionId, source: Withdrawal) -> None:
         """Settle all open asks of one session as cancelled; a later answer is superseded."""
@@ -207,14 +207,20 @@ class AskTable:
             raise AnswerWordError(word)
         entry = self._open.get(ask_id)
         if entry is None:
-            if ask_id not in self._settled:
-                raise AskNotFoundError(ask_id)
-            await trio.lowlevel.checkpoint()
-            return AskOutcome(outcome="superseded", settlement=self._settled[ask_id])
+            return await self._too_late(ask_id)
         verdict = entry.settle(answered(word, by))
         await entry.recorded.wait()
         assert entry.settlement is not None
         return AskOutcome(outcome=verdict, settlement=entry.settlement)
+
+    async def _too_late(self, ask_id: AskId) -> AskOutcome:
+        settled = self._settled.get(ask_id)
+        if settled is None:
+            raise AskNotFoundError(ask_id)
+        await trio.lowlevel.checkpoint()
+        if isinstance(settled, TurnLostError):
+            raise TurnLostError(*settled.args)
+        return AskOutcome(outcome="superseded", settlement=settled)
 
     def entered(self, watch: "AskWatch") -> None:
         """Note a new watch and show it what is open."""

@@ -32,3 +32,10 @@ def test_the_end_of_one_turn_does_not_tell_of_the_next_before_that_is_durable(se
     name = "interrupt_against_batch"
     schedule = run_schedule(name, PROGRAMS[name], seed)
     assert schedule.error is None, f"{schedule}\n{told(schedule.error)}"
+
+
+def test_an_answer_that_comes_after_its_crash_is_not_told_what_the_recovery_will_write():
+    """P4, P6; the schedule that showed it, of 30,000."""
+    name = "resume_after_a_crash"
+    schedule = run_schedule(name, PROGRAMS[name], 922392)
+    assert schedule.error is None, f"{schedule}\n{told(schedule.error)}"
