@@ -17,6 +17,7 @@ from runtime.stores.checkpointing import Checkpointer, copy_log
 from runtime.stores.faults import DAMAGED, UNSTORABLE, close_quietly, unavailable
 from runtime.stores.handover import Handover
 from runtime.stores.settings import SqliteSettings
+from runtime.stores.sqlite_transaction import SqliteTransaction
 from runtime.stores.transaction import Cursors, Transaction
 from runtime.stores.writes import Write
 
@@ -71,7 +72,7 @@ class Writer:
             write.refuse(unavailable(self._name, error))
 
     def _commit(self, group: Sequence[Write]) -> None:
-        transaction = Transaction(self._db, self._cursors)
+        transaction = SqliteTransaction(self._db, self._cursors)
         try:
             transaction.begin()
             for write in group:

@@ -1,31 +1,17 @@
 """One transaction that serves a group of writes, and the cursors that let it decide without reading.
 
 A refused write harms nobody: each decides before it changes anything, and what it changes is staged
-until the commit.
+until the commit. What every database shares is here; each has a subclass.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import apsw
-
 from actors.errors.store import SessionNotFoundError, StaleEpochError
-from runtime.stores.open_work import Open, OpenWork
+from actors.ports.store import SessionRecord
+from runtime.stores.open_work import OpenWork
 from runtime.stores.rows import StoredRow
-
-_INSERT = (
-    "INSERT INTO events (session, seq, time, type, body, crc, marks) VALUES (?, ?, ?, ?, ?, ?, ?)"
-)
-_EPOCH = "SELECT epoch FROM owner"
-_CURSOR = """
-    SELECT key, coalesce((SELECT max(seq) + 1 FROM events WHERE session = key), cut)
-    FROM sessions WHERE id = ? AND kept IS NULL
-"""
-
-
-_OPENED = "SELECT seq, kind, key FROM open_work WHERE id = ? ORDER BY seq"
-_OPEN = "INSERT INTO open_work (id, seq, kind, key) VALUES (?, ?, ?, ?)"
-_CLOSE = "DELETE FROM open_work WHERE id = ? AND seq = ?"
 
 
 class Cursor(NamedTuple):
@@ -65,24 +51,45 @@ class Cursors:
         self._young, self._old = {}, {}
 
 
-class Transaction:
+class Transaction(ABC):
     """What a write may see and do between BEGIN and COMMIT."""
 
-    def __init__(self, db: apsw.Connection, cursors: Cursors) -> None:
-        self.db = db
+    db: Any
+    """Executes SQL that all databases understand, with ``?`` for a value, as apsw's connection does."""
+
+    def __init__(self, cursors: Cursors) -> None:
         self.moved: dict[str, Cursor | None] = {}
         self.on_commit: list[Callable[[], None]] = []
         self.on_rollback: list[Callable[[], None]] = []
+        self.epoch = 0
         self._cursors = cursors
         self._rows: list[StoredRow] = []
         self._work: dict[str, OpenWork] = {}
         """What was open before, in the sessions where that changed."""
-        self.epoch = 0
 
+    @abstractmethod
     def begin(self) -> None:
-        """Lock the database for writing and read who may write."""
-        self.db.execute("BEGIN IMMEDIATE")
-        self.epoch = self.db.execute(_EPOCH).get
+        """Learn who may write."""
+
+    @abstractmethod
+    def make(self, record: SessionRecord, source: int | None, cut: int) -> int:
+        """Make a session without events of its own and return its key."""
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Hand what is staged to the database, in the order it came."""
+
+    @abstractmethod
+    def commit(self) -> None:
+        """Make everything durable, then let the staged cursors and the ownership follow."""
+
+    @abstractmethod
+    def rollback(self) -> None:
+        """Undo everything."""
+
+    @abstractmethod
+    def _load(self, session_id: str) -> Cursor | None:
+        """Read where a session stands."""
 
     def begin_epoch(self, epoch: int) -> None:
         """Note that the ownership changed; what is remembered may be another owner's past."""
@@ -130,40 +137,17 @@ class Transaction:
         self.flush()
         self.moved[session_id] = None
 
-    def flush(self) -> None:
-        """Hand the staged rows to the database, in the order they came."""
-        if self._rows:
-            self.db.executemany(_INSERT, self._rows)
-            self._rows = []
-        if self._work:
-            self._move_work()
-            self._work = {}
-
-    def commit(self) -> None:
-        """Make everything durable, then let the staged cursors and the ownership follow."""
-        self.flush()
-        self.db.execute("COMMIT")
+    def _settle(self) -> None:
+        """Let the staged cursors and the ownership follow a commit."""
         self._cursors.keep(self.moved)
         for follow in self.on_commit:
             follow()
 
-    def rollback(self) -> None:
-        """Undo everything; SQLite may have done it already."""
-        if self.db.in_transaction:
-            self.db.execute("ROLLBACK")
-        for undo in self.on_rollback:
-            undo()
+    def _changed_work(self) -> tuple[list[tuple[str, int]], list[tuple[str, int, str, str]]]:
+        """Return the rows that leave the index of open work and those that enter it.
 
-    def _load(self, session_id: str) -> Cursor | None:
-        row: Any = self.db.execute(_CURSOR, (session_id,)).fetchone()
-        if row is None:
-            return None
-        opened: Any = self.db.execute(_OPENED, (session_id,))
-        key, length = row
-        return Cursor(key, length, tuple(Open(*item) for item in opened))
-
-    def _move_work(self) -> None:
-        """Bring the index up to date; what was opened and closed in one group never enters it."""
+        What was opened and closed in one group never enters it.
+        """
         closed: list[tuple[str, int]] = []
         opened: list[tuple[str, int, str, str]] = []
         for session_id, before in self._work.items():
@@ -171,5 +155,4 @@ class Transaction:
             after = () if cursor is None else cursor.work
             closed += [(session_id, item.seq) for item in before if item not in after]
             opened += [(session_id, *item) for item in after if item not in before]
-        self.db.executemany(_CLOSE, closed)
-        self.db.executemany(_OPEN, opened)
+        return closed, opened
