@@ -4,7 +4,9 @@ Source: K-19, K-37, P5.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 
+from actors.errors import GreenroomError
 from actors.ids import SessionId
 from actors.kernel.feed import FeedHub
 from actors.log.events import Draft, Event
@@ -13,6 +15,7 @@ from actors.ports.store import SessionRecord
 from actors.session.ancestry import ancestry
 from actors.session.journal import Journal
 from actors.session.live import LiveItem
+from actors.session.messages import ReadInspection
 from actors.session.office import Office
 from actors.session.repair import closing_repair, resuming_repair
 from actors.session.services import Services
@@ -49,6 +52,10 @@ async def activate(
     if repairs:
         journal.post(*repairs)
         await journal.flush()
+    if log.fold.open_turn is not None and row.record.parent is not None:
+        # A turn is picked up: whoever delegated it waits for it again, before it goes on (P7).
+        with suppress(GreenroomError):  # a parent that is gone or damaged is its own affair (P8)
+            await office.send(row.record.parent, ReadInspection())
     stands = await ancestry(row.record, services)
     state = SessionState(row.record, stands.path, journal, services, office, hub.push_live)
     state.handed_down = stands.handed_down(services)

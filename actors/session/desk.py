@@ -85,7 +85,7 @@ class Desk:
     def idle(self) -> bool:
         """Whether the session has nothing to do and may be put to rest."""
         busy = self.running or self._compaction.running or self.session.busy
-        return not (busy or self._inputs.waiters.awaited or self._family.running)
+        return not (busy or self._inputs.waiters.awaited)
 
     @property
     def running(self) -> bool:

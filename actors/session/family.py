@@ -10,7 +10,7 @@ from functools import partial
 import attrs
 import trio
 
-from actors.errors import ActorError, GreenroomError
+from actors.errors import GreenroomError
 from actors.errors.children import ChildLimitError, ChildUnknownError
 from actors.errors.control import DelegationDepthError, DelegationPrecheckError
 from actors.errors.session import ModelMissingError, SessionClosedError
@@ -19,12 +19,13 @@ from actors.ids import SessionId, check_session_id
 from actors.json import JsonObject
 from actors.kernel.reply import Reply
 from actors.log.events import Draft
+from actors.log.projection import Content
 from actors.ports.store import SessionRecord
 from actors.rules.delegation import missing_tools
 from actors.session.agent import Agent
 from actors.session.content import content_value
+from actors.session.delegation import Delegation, delegated_input
 from actors.session.messages import (
-    AwaitResult,
     ChildEnd,
     Close,
     Delegate,
@@ -32,7 +33,6 @@ from actors.session.messages import (
     Prompt,
     StartChild,
 )
-from actors.session.results import TurnResult
 from actors.session.state import SessionState
 
 
@@ -44,28 +44,29 @@ class _Starting:
 
 
 class Family:
-    """Starts children, runs what is delegated to them, and ends them."""
+    """Starts children, hands them their work, and ends them."""
 
     def __init__(self, session: SessionState) -> None:
         self._session = session
         self._starting: list[_Starting] = []
         self._slots = trio.CapacityLimiter(session.services.limits.children)
-        self._delegations = 0
         self._closing: dict[SessionId, ChildEnd] = {}
         """Children that this session is closing, and why: their own word about it says less."""
         self._ending = False
 
-    @property
-    def running(self) -> bool:
-        """Whether something that was delegated has not come back yet."""
-        return self._delegations > 0
-
     def begin(self) -> None:
-        """End the children whose delegation was cut off by a crash: nobody waits for them any more (S-38)."""
+        """Take care of the children whose delegation was cut off by a crash (S-38).
+
+        Nobody waits for them any more, so they are ended, unless turns are picked up: then they are awaited again.
+        """
         log = self._session.log
         for child, seq in log.fold.children.items():
             started = log.event(seq).data()
-            if isinstance(started, dict) and started.get("delegated") is True:
+            if not isinstance(started, dict) or started.get("delegated") is not True:
+                continue
+            if self._session.services.recovery == "resume" and not log.fold.closed:
+                self._session.spawn(self._delegation(child).bring_back)
+            else:
                 self._session.spawn(partial(self._close, child, "orphaned"))
 
     def start(self, message: StartChild | Delegate, reply: Reply[object]) -> None:
@@ -120,7 +121,6 @@ class Family:
         """What was folded is durable: the children that were logged can be stored."""
         starting, self._starting = self._starting, []
         for child in starting:
-            self._delegations += isinstance(child.message, Delegate)
             self._session.spawn(partial(self._store, child))
         if self._session.log.fold.closed and not self._ending:
             self._ending = True
@@ -132,7 +132,10 @@ class Family:
         """This session was closed: tell its own parent, and close what it has not let go."""
         if self._session.record.parent is not None:
             await self._tell_parent(self._session.record.parent)
-        for child in self._session.log.fold.children:
+        children = tuple(self._session.log.fold.children)
+        for child in children:  # all at once, or the end of one would be the begin of the next
+            self._session.office.interrupt(child, "tree", "parent")
+        for child in children:
             await self._close(child, "closed")
 
     async def _tell_parent(self, parent: SessionId) -> None:
@@ -166,56 +169,31 @@ class Family:
         try:
             await services.store.create(record, epoch=services.epoch)
         except GreenroomError as refused:
-            self._delegations -= isinstance(starting.message, Delegate)
             self._post("child/ended", starting.child, {"mode": "failed"})
             starting.reply.fail(refused)
             return
-        starting.reply.set(starting.child)
         if isinstance(starting.message, Delegate):
-            await self._delegate(starting.child, starting.message)
+            await self._delegate(starting, starting.message.content)
+        else:
+            starting.reply.set(starting.child)
 
-    async def _delegate(self, child: SessionId, message: Delegate) -> None:
-        """Run the child's turn, hand its result to this session, and let the child go."""
-        result: object = None
+    async def _delegate(self, starting: _Starting, content: Content) -> None:
+        """Give a stored child its work, say that it has it, and bring the result back."""
+        child = starting.child
+        delegation = self._delegation(child)
+        source = f"session:{self._session.id}"
         try:
-            async with self._slots:
-                result = await self._run_child(child, message)
-        except GreenroomError as failed:
-            result = failed
-        finally:
-            self._delegations -= 1
-            bound_s = self._session.services.limits.close_grace_s
-            # When the engine is closing, the child is told to end with it, and begin() ends it here.
-            with trio.move_on_after(bound_s, shield=True), suppress(ActorError):
-                await self._settled(child, result)
-
-    async def _run_child(self, child: SessionId, message: Delegate) -> object:
-        send = self._session.office.send
-        named = f"delegated-{child}"
-        await send(child, Prompt(message.content, named, source=f"session:{self._session.id}"))
-        return await send(child, AwaitResult(named))
-
-    async def _settled(self, child: SessionId, result: object) -> None:
-        """The child has settled, or this session is ending: its place is free, its result is an input."""
-        self._session.office.interrupt(child, "tree", "parent")
-        await self._close(child, "settled" if result is not None else "orphaned")
-        if result is None or self._session.log.fold.closed:
+            await delegation.hand_over(Prompt(content, delegated_input(child), source=source))
+        except GreenroomError as refused:
+            await self._close(child, "failed")
+            starting.reply.fail(refused)
             return
-        told = Prompt(
-            _report(child, result),
-            f"settled-{child}",
-            source="subagent-settled",
-            background=True,
-        )
-        await self._session.office.send(self._session.id, told)
+        starting.reply.set(child)
+        await delegation.bring_back()
+
+    def _delegation(self, child: SessionId) -> Delegation:
+        return Delegation(self._session, child, self._slots, self._close)
 
     def _post(self, word: str, child: SessionId, fields: JsonObject) -> None:
         named: JsonObject = {"sessionId": child}
         self._session.journal.post(Draft(word, named | fields))
-
-
-def _report(child: SessionId, result: object) -> str:
-    if isinstance(result, TurnResult):
-        ended = "" if result.completed else f" ({result.reason})"
-        return f"[sub-agent {child}{ended}]\n{result.text or result.error or 'no text'}"
-    return f"[sub-agent {child} failed]\n{result}"

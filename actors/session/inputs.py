@@ -275,10 +275,10 @@ class Inputs:
             self._turn = None
             turn.left.set(None)
             self._session.between_steps()
+            self.waiters.turn_ended()
             self._say_late()
             if self._leaving and self._session.journal.wake is not None:
                 self._session.journal.wake()  # the actor waits for nothing else
-        self.waiters.turn_ended()
         latch, self._latch = self._latch, Latch()
         if end.may_continue and self.turn_ended is not None:
             self.turn_ended()

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 import attrs
 import trio
 
+from actors.ids import SessionId
 from actors.ports.store import EventStore
 from actors.ports.world import Clock, IdSource
 from actors.session.agent import AgentBook
@@ -36,4 +37,6 @@ class Services:
     prepared: PreparedLogs
     spending: Spending
     run_slots: trio.CapacityLimiter
+    delegated: dict[SessionId, trio.CapacityLimiter] = attrs.field(factory=dict)
+    """The children whose work has not come back, and the slots that each shares with its siblings (L-163)."""
     compaction_slots: trio.CapacityLimiter

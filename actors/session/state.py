@@ -1,7 +1,7 @@
 """What the parts of one live session share: its log on the way to the store, its agent, its tasks."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 
 import trio
 
@@ -169,8 +169,14 @@ class SessionState:
 
     @property
     def busy(self) -> bool:
-        """Whether a tool body still runs."""
-        return bool(self._executions)
+        """Whether a task of the session runs: a turn, a tool body, work for a child, a fork that is stored."""
+        return self._nursery is not None and bool(self._nursery.child_tasks)
+
+    def slot(self) -> AbstractAsyncContextManager[None]:
+        """Return where a turn waits until it may run: in the engine, and among its siblings when it was delegated."""
+        running = self.services.run_slots
+        siblings = self.services.delegated.get(self.id)
+        return running if siblings is None else _slot_of_both(siblings, running)
 
     def start_execution(
         self,
@@ -219,3 +225,12 @@ class SessionState:
         waiting, self._at_step_end = self._at_step_end, []
         for act in waiting:
             act()
+
+
+@asynccontextmanager
+async def _slot_of_both(
+    first: trio.CapacityLimiter, second: trio.CapacityLimiter
+) -> AsyncIterator[None]:
+    """Take a slot of ``first``, then one of ``second``, so that whoever waits for the first holds no second."""
+    async with first, second:
+        yield

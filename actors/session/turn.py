@@ -89,7 +89,7 @@ class TurnRun:
         end = ending(None, cause="disposed")
         try:
             with self._scope:
-                async with self._session.services.run_slots:
+                async with self._session.slot():
                     end = await self._steps()
             if self._scope.cancelled_caught:
                 end = ending(None, cause=self._cause)

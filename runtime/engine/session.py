@@ -14,6 +14,7 @@ from actors.log.events import Event
 from actors.log.projection import Content, Projection
 from actors.ports.store import SessionRow
 from actors.session.compaction import CompactionOutcome
+from actors.session.delegation import delegated_input
 from actors.session.interruption import Interruption
 from actors.session.messages import (
     Abandon,
@@ -245,13 +246,16 @@ class Session:
         """Return what the session is doing."""
         return cast("SessionInspection", await self._stage.send(self.id, ReadInspection()))
 
-    async def result(self, message_id: str) -> TurnResult[object]:
+    async def result(self, message_id: str | None = None) -> TurnResult[object]:
         """Wait for the end of the turn that took the input ``message_id``, also from an earlier process.
+
+        Without an id it is the work that was delegated to this session.
 
         Raises:
             InputUnknownError: no such input was accepted, or it was withdrawn.
         """
-        return cast("TurnResult[object]", await self._stage.send(self.id, AwaitResult(message_id)))
+        awaited = AwaitResult(delegated_input(self.id) if message_id is None else message_id)
+        return cast("TurnResult[object]", await self._stage.send(self.id, awaited))
 
     async def delegate(
         self,
@@ -263,9 +267,9 @@ class Session:
     ) -> "Session":
         """Let a child answer, and take its result as an input of this session when it has settled.
 
-        Returns when the child is stored; at most ``Limits.children`` of a session run at once, the others
-        wait their turn. The child ends when it has settled, or with this session. It has the tools of its
-        agent that this session has too.
+        Returns when the child has its work; ``await child.result()`` waits for the end of that. At most
+        ``Limits.children`` of a session run at once, the others wait their turn. The child ends when it has
+        settled, or with this session. It has the tools of its agent that this session has too.
 
         Args:
             content: what the child is asked.

@@ -1,0 +1,112 @@
+"""Work that was handed to a child, until its result has come back.
+
+Source: K-20, L-163..L-165, S-37 and S-38 of the scenarios.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final, TypeAlias
+
+import trio
+
+from actors.errors import ActorError, GreenroomError
+from actors.errors.input import QueueFullError
+from actors.ids import MessageId, SessionId
+from actors.session.messages import AwaitResult, ChildEnd, Prompt
+from actors.session.results import TurnResult
+from actors.session.state import SessionState
+
+CloseChild: TypeAlias = Callable[[SessionId, ChildEnd], Awaitable[None]]
+ROOM_S: Final = 1.0
+"""How long a result waits before it looks again for room in a full queue."""
+
+
+def delegated_input(child: SessionId) -> MessageId:
+    """Return the id of the input by which a child got its work."""
+    return f"delegated-{child}"
+
+
+class Delegation:
+    """One piece of work.
+
+    Its turn is opened when the work is accepted, and waits in the child for one of the ``slots`` that all
+    the children of a session share. So it can be awaited, interrupted and closed like every other turn, and
+    has one end however it ends.
+    """
+
+    def __init__(
+        self,
+        session: SessionState,
+        child: SessionId,
+        slots: trio.CapacityLimiter,
+        close: CloseChild,
+    ) -> None:
+        self._session, self._child, self._close = session, child, close
+        session.services.delegated[child] = slots
+
+    async def hand_over(self, prompt: Prompt) -> None:
+        """Give the child its work; durable in its log on return.
+
+        Raises:
+            GreenroomError: the child takes none; there is nothing to bring back.
+        """
+        taken = False
+        try:
+            await self._session.office.send(self._child, prompt)
+            taken = True
+        finally:
+            if not taken:
+                self._forget()
+
+    async def bring_back(self) -> None:
+        """Wait for the result, make it an input of the session, and let the child go.
+
+        Cancellation:
+            The child is ended with the session. When the whole engine closes it is told to end by itself, and
+            is found when the session is next activated.
+        """
+        mode: ChildEnd = "orphaned"
+        try:
+            await self._tell(await self._result())
+            mode = "settled"
+        finally:
+            self._forget()
+            bound_s = self._session.services.limits.close_grace_s
+            with trio.move_on_after(bound_s, shield=True), suppress(ActorError):
+                self._session.office.interrupt(self._child, "tree", "parent")
+                await self._close(self._child, mode)
+
+    async def _result(self) -> object:
+        try:
+            awaited = AwaitResult(delegated_input(self._child))
+            return await self._session.office.send(self._child, awaited)
+        except GreenroomError as failed:
+            return failed
+
+    async def _tell(self, result: object) -> None:
+        """Make the result an input; what cannot be told any more stays in the child's log."""
+        told = Prompt(
+            _report(self._child, result),
+            f"settled-{self._child}",
+            source="subagent-settled",
+            background=True,
+        )
+        while not self._session.log.fold.closed:
+            try:
+                await self._session.office.send(self._session.id, told)
+            except QueueFullError:
+                await trio.sleep(ROOM_S)
+            except GreenroomError:
+                return
+            else:
+                return
+
+    def _forget(self) -> None:
+        self._session.services.delegated.pop(self._child, None)
+
+
+def _report(child: SessionId, result: object) -> str:
+    if isinstance(result, TurnResult):
+        ended = "" if result.completed else f" ({result.reason})"
+        return f"[sub-agent {child}{ended}]\n{result.text or result.error or 'no text'}"
+    return f"[sub-agent {child} failed]\n{result}"
