@@ -12,8 +12,8 @@ from actors.ports.store import EventStore, Lineage, SessionRecord
 from runtime.stores.settings import SqliteSettings
 from runtime.stores.sqlite import open_sqlite
 from tests.stores.faulty_vfs import faulty_files
-from tests.stores.kill_run import batch_size, content, is_whole
 from tests.stores.plug_pulled import Disk, Mark, all_of_them, any_of_them, the_last_one_torn
+from tests.stores.store_work import batch_size, content, is_whole
 
 SESSIONS = ("s0", "s1", "s2")
 ROUNDS = 6
