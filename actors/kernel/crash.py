@@ -2,6 +2,8 @@
 
 import trio
 
+from actors.errors import GreenroomError, StoreError, UsageError
+
 
 def split(error: BaseException) -> tuple[Exception | None, BaseException | None]:
     """Return what of ``error`` is a crash, and what must go on to whoever owns the supervisor.
@@ -17,6 +19,25 @@ def split(error: BaseException) -> tuple[Exception | None, BaseException | None]
     if rest is not None and rest.split(trio.Cancelled)[1] is not None:
         return None, error
     return (_alone(crash) if isinstance(crash, Exception) else None), rest
+
+
+def answer_of(crash: Exception, *, started: bool) -> GreenroomError | None:
+    """Return what of a crash is for the callers to act upon, and no fault of the actor: then it is no crash.
+
+    A store that cannot serve now is that at any moment; a wrong address, and a start that may succeed
+    later, only before the actor has ``started``.
+    """
+    while isinstance(crash, ExceptionGroup) and crash.split(_is_store_fault)[1] is None:
+        crash = crash.exceptions[0]
+    if not isinstance(crash, GreenroomError):
+        return None
+    early = not started and (isinstance(crash, UsageError) or crash.retryable)
+    return crash if early or _is_store_fault(crash) else None
+
+
+def _is_store_fault(error: BaseException) -> bool:
+    """Whether the store cannot serve now."""
+    return isinstance(error, StoreError) and error.retryable
 
 
 def describe(error: Exception) -> str:

@@ -10,7 +10,6 @@ from typing import Generic, TypeVar
 import attrs
 import trio
 
-from actors.errors import GreenroomError, UsageError
 from actors.errors.actor import (
     ActorCrashedError,
     ActorQuarantinedError,
@@ -19,7 +18,7 @@ from actors.errors.actor import (
 )
 from actors.kernel.actor import Actor
 from actors.kernel.casualties import Casualties
-from actors.kernel.crash import describe, split
+from actors.kernel.crash import answer_of, describe, split
 from actors.kernel.entry import Entry
 from actors.kernel.ref import Ref
 from actors.rules.restart import RestartWindow
@@ -42,7 +41,8 @@ class Supervisor(Generic[M]):
     - More crashes than the window allows put the address into quarantine until :meth:`release`.
     - A failed start that says the address is wrong (a UsageError that is not retryable), or that the
       same call may succeed later (a retryable GreenroomError), is no crash: it answers what waits,
-      and the next message tries again.
+      and the next message tries again. So does a store that cannot serve now, at any moment: to start
+      the actor again would not mend the disk.
     - Above ``max_active`` live actors, the least recently used idle ones get an empty batch from
       their mailbox. The limit is soft: who is busy stays.
 
@@ -176,10 +176,10 @@ class Supervisor(Generic[M]):
     def _after_raise(self, entry: Entry[M], error: BaseException) -> bool:
         """Judge what came out of an actor; raises what is not the actor's own."""
         crash, rest = split(error)
-        if crash is not None and not entry.ready and _answers_callers(crash):
-            assert isinstance(crash, GreenroomError)
-            entry.refusal = entry.refusal or crash
-        elif crash is not None:
+        answer = None if crash is None else answer_of(crash, started=entry.ready)
+        if answer is not None:
+            entry.refusal = entry.refusal or answer
+        if crash is not None and (entry.ready or answer is None):
             self._report(entry.key, crash)
         if rest is not None:
             raise rest from None
@@ -231,13 +231,6 @@ class Limits:
     capacity: int
     max_active: int
     window: RestartWindow
-
-
-def _answers_callers(error: Exception) -> bool:
-    """Whether a failed start is for the callers to act upon: a wrong address, or try again."""
-    if isinstance(error, UsageError):
-        return True
-    return isinstance(error, GreenroomError) and error.retryable
 
 
 def _cancel(entry: Entry[M]) -> None:

@@ -263,6 +263,34 @@ async def test_the_same_error_after_the_start_is_a_crash():
         await fails_with(ActorCrashedError, supervisor.ref("a").ask, "1")
 
 
+@pytest.mark.parametrize("tasks", [1, 2])
+async def test_a_store_that_cannot_serve_is_told_to_everyone_and_is_never_a_crash(tasks):
+    """Also when several tasks of an actor meet it at once."""
+    reported = []
+
+    class Writes:
+        async def run(self, mailbox, *, task_status):
+            task_status.started()
+            await mailbox.take()
+            async with trio.open_nursery() as nursery:
+                for _ in range(tasks):
+                    nursery.start_soon(self.write)
+
+        async def write(self):
+            await trio.lowlevel.checkpoint()
+            raise StoreUnavailableError("disk", "full")
+
+    async with open_supervisor(
+        lambda _: Writes(), report=lambda *fault: reported.append(fault)
+    ) as supervisor:
+        for _ in range(6):
+            replies = [supervisor.ref("a").tell_nowait(text) for text in "12"]
+            for reply in replies:
+                await fails_with(StoreUnavailableError, reply.wait)
+            assert supervisor.states() == {}
+    assert len(reported) == 6
+
+
 async def test_a_start_that_fails_otherwise_is_tried_again_with_the_messages_kept():
     attempts = []
 
