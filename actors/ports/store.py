@@ -7,6 +7,7 @@ import attrs
 
 from actors.ids import SessionId
 from actors.log.events import Event
+from actors.ports.blobs import BlobStore
 
 
 @attrs.frozen
@@ -89,8 +90,8 @@ class Loaded:
     events: Sequence[Event]
 
 
-class EventStore(Protocol):
-    """Keeps the events of many sessions.
+class EventStore(BlobStore, Protocol):
+    """Keeps the events of many sessions, and their blobs.
 
     One engine owns a store at a time. ``epoch`` is what :meth:`claim` gave; every write is conditional
     on it, so a writer that lost its ownership cannot write any more (P3).
@@ -124,6 +125,7 @@ class EventStore(Protocol):
         Raises:
             SessionExistsError: the id is taken.
             SessionNotFoundError: the lineage names a session that is not stored.
+            BlobNotFoundError: an event names a blob that no inherited event names.
             ConflictError: the epoch is stale.
         """
         ...
@@ -133,9 +135,11 @@ class EventStore(Protocol):
     ) -> None:
         """Append all of ``events`` (contiguous seqs from ``expected_seq``) or none; durable on return.
 
-        Appends of one session that are under way together are written in the order of the calls.
+        Appends of one session that are under way together are written in the order of the calls. The blobs
+        that the events name are the session's for as long as the events are.
 
         Raises:
+            BlobNotFoundError: an event names a blob that the session does not hold; nothing was written.
             ConflictError: the session is not at ``expected_seq``, or the epoch is stale.
             SessionNotFoundError: there is no such session.
             StoreUnavailableError: the disk is full or the database locked; nothing was written.

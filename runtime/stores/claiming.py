@@ -6,6 +6,7 @@ Source: P3, S-30 of the scenarios.
 import attrs
 
 from actors.errors.store import StoreOwnedError
+from runtime.stores.blob_sweeping import throw_staged
 from runtime.stores.ownership import OwnerLock, Process
 from runtime.stores.transaction import Transaction
 from runtime.stores.writes import Write
@@ -70,7 +71,9 @@ class Claim(Write):
 
     def apply(self, to: Transaction) -> int:
         """See the port."""
-        return self.ownership.claim(to, self.owner, take_over=self.take_over)
+        epoch = self.ownership.claim(to, self.owner, take_over=self.take_over)
+        throw_staged(to)
+        return epoch
 
 
 @attrs.define(eq=False)

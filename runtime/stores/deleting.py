@@ -12,6 +12,7 @@ from typing import cast
 
 import attrs
 
+from runtime.stores.blob_sweeping import let_go_from, let_go_of_uploads, sweep_blob
 from runtime.stores.snapshots import FORGET
 from runtime.stores.transaction import Transaction
 from runtime.stores.writes import Write
@@ -43,6 +44,7 @@ class Delete(Write):
         to.remove(self.session_id)
         to.db.execute(_BURY, (length + 1, key))
         to.db.execute(_SETTLE, (self.session_id,))
+        let_go_of_uploads(to, key)
         to.db.execute(FORGET, (key,))
         to.db.execute(_THROW, (key,))
         return _sweep(to)
@@ -63,7 +65,7 @@ def _sweep(to: Transaction) -> bool:
     while room > 0:
         grave = to.db.execute(_NEXT).fetchone()
         if grave is None:
-            return False
+            return sweep_blob(to)
         room -= _trim(to, *cast("tuple[int, int | None, int]", grave), room)
     return True
 
@@ -75,6 +77,7 @@ def _trim(to: Transaction, key: int, source: int | None, kept: int, room: int) -
     above = -1 if last is None else last
     start = max(need or 0, above - room + 1)
     to.db.execute(_TRIM, (key, start))
+    let_go_from(to, key, start)
     if start <= (need or 0):
         _close(to, key, source, kept, need)
     return max(above - start + 1, 1)

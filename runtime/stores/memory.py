@@ -4,7 +4,7 @@ Source: design 7.
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Sequence
+from collections.abc import AsyncIterable, Sequence
 from itertools import islice
 
 import attrs
@@ -21,8 +21,11 @@ from actors.errors.store import (
     UnstorableError,
 )
 from actors.ids import SessionId
+from actors.log.blobs import Digest
 from actors.log.events import Event
+from actors.ports.blobs import Blob
 from actors.ports.store import EventStore, SessionRecord, SessionRow, Snapshot, Unsettled
+from runtime.stores.memory_blobs import MemoryBlobs
 from runtime.stores.memory_session import MemorySession
 from runtime.stores.open_work import unsettled
 
@@ -40,6 +43,7 @@ class MemoryStore(EventStore):
         self._sessions: dict[SessionId, MemorySession] = {}
         self._ids: list[SessionId] = []
         self._children: dict[SessionId, list[SessionId]] = {}
+        self._blobs = MemoryBlobs()
         self._epoch = 0
         self._owner: str | None = None
         self._is_open = True
@@ -74,7 +78,9 @@ class MemoryStore(EventStore):
         source, cut = self._source(record)
         _check_seqs(record.id, cut, events)
         session = MemorySession(record, source, cut)
+        session.check_blobs(events)
         session.extend(events)
+        self._blobs.name(session.holdings, events)
         if source is not None:
             source.forks.add(session)
         self._sessions[record.id] = session
@@ -93,7 +99,9 @@ class MemoryStore(EventStore):
         if session.length != expected_seq:
             raise ConflictError(session_id, expected_seq, session.length)
         _check_seqs(session_id, expected_seq, events)
+        session.check_blobs(events)
         session.extend(events)
+        self._blobs.name(session.holdings, events)
         await _leave()
 
     async def read(
@@ -181,7 +189,44 @@ class MemoryStore(EventStore):
         self._ids.remove(session_id)
         if session.record.parent is not None:
             self._children[session.record.parent].remove(session_id)
-        session.bury()
+        self._blobs.release(session.bury())
+        await _leave()
+
+    async def put_blob(
+        self, session_id: SessionId, pieces: AsyncIterable[bytes], *, now_ms: int, epoch: int
+    ) -> Blob:
+        """See the port."""
+        await self._enter()
+        content = bytearray()
+        async for piece in pieces:
+            content += piece
+        await self._enter()
+        self._fence(session_id, epoch)
+        holdings = self._find(session_id).holdings
+        blob = self._blobs.upload(holdings, bytes(content), now_ms)
+        await _leave()
+        return blob
+
+    async def blob(self, session_id: SessionId, digest: Digest) -> Blob:
+        """See the port."""
+        return Blob(digest, len(await self.read_blob(session_id, digest)))
+
+    async def read_blob(
+        self, session_id: SessionId, digest: Digest, start: int = 0, stop: int | None = None
+    ) -> bytes:
+        """See the port."""
+        await self._enter()
+        self._find(session_id).check_held(digest)
+        content = self._blobs.content(digest)
+        await _leave()
+        return content[max(start, 0) : None if stop is None else max(stop, 0)]
+
+    async def sweep_uploads(self, *, before_ms: int, epoch: int) -> None:
+        """See the port."""
+        await self._enter()
+        self._fence("", epoch)
+        for session in self._sessions.values():
+            self._blobs.release(session.holdings.drop_uploads(before_ms))
         await _leave()
 
     async def aclose(self) -> None:

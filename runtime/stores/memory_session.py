@@ -3,12 +3,15 @@
 Source: design 7 (lineage, not copies).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import attrs
 
+from actors.errors.blobs import BlobNotFoundError
+from actors.log.blobs import Digest, named_blobs
 from actors.log.events import Event
 from actors.ports.store import SessionRecord, SessionRow, Snapshot
+from runtime.stores.memory_blobs import Holdings
 from runtime.stores.open_work import OpenWork, follow
 
 
@@ -23,6 +26,7 @@ class MemorySession:
     work: OpenWork = ()
     snapshot: Snapshot | None = None
     forks: set["MemorySession"] = attrs.field(factory=set)
+    holdings: Holdings = attrs.field(factory=Holdings)
     kept: int | None = None
     """None while it is alive; else forks still read its events below this seq."""
 
@@ -64,17 +68,49 @@ class MemorySession:
             holder = holder.source
         return None
 
-    def bury(self) -> None:
-        """Forget all that no fork reads, here and then in what it was forked from."""
+    def check_blobs(self, events: Iterable[Event]) -> None:
+        """Check that it holds every blob that ``events`` name.
+
+        Raises:
+            BlobNotFoundError: one it does not hold.
+        """
+        for event in events:
+            for digest in named_blobs(event.body):
+                self.check_held(digest)
+
+    def check_held(self, digest: Digest) -> None:
+        """Check that it uploaded the blob, or that an event names it that it can read.
+
+        Raises:
+            BlobNotFoundError: neither.
+        """
+        if digest not in self.holdings.uploads and not self._reads(digest):
+            raise BlobNotFoundError(self.record.id, digest)
+
+    def _reads(self, digest: Digest) -> bool:
+        holder: MemorySession | None = self
+        below = self.length
+        while holder is not None:  # a loop, for any depth of forks
+            if holder.holdings.names(digest, below):
+                return True
+            below = min(below, holder.cut)
+            holder = holder.source
+        return False
+
+    def bury(self) -> list[Digest]:
+        """Forget all that no fork reads, here and then in what it was forked from; return the blobs let go."""
         self.snapshot = None
         self.kept = self.length + 1
+        dropped = list(self.holdings.uploads)
         grave: MemorySession | None = self
         while grave is not None and grave.kept is not None:
             need = max((min(fork.cut, fork.needed) for fork in grave.forks), default=None)
             if need is not None and need >= grave.kept:
-                return
+                break
             grave.kept = need or 0
+            dropped += grave.holdings.drop_from(need or 0)
             grave = grave.trim(need)
+        return dropped
 
     @property
     def needed(self) -> int:

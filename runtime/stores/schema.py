@@ -81,7 +81,39 @@ SNAPSHOTS = Migration(
     """,
 )
 
-MIGRATIONS: tuple[Migration, ...] = (FIRST, SNAPSHOTS)
+BLOBS = Migration(
+    "blobs in pieces, who holds them, and what is to be removed",
+    """
+    CREATE TABLE blobs (
+        key INTEGER PRIMARY KEY AUTOINCREMENT,
+        digest TEXT UNIQUE,  -- NULL: not whole yet, or not any more
+        size INTEGER NOT NULL,
+        piece INTEGER NOT NULL  -- bytes in each piece but the last
+    ) STRICT;
+    CREATE INDEX blobs_in_parts ON blobs (key) WHERE digest IS NULL;
+    CREATE TABLE blob_pieces (
+        blob INTEGER NOT NULL,
+        number INTEGER NOT NULL,
+        body BLOB NOT NULL,
+        crc INTEGER NOT NULL,
+        UNIQUE (blob, number)
+    ) STRICT;
+    CREATE TABLE blob_holds (
+        session INTEGER NOT NULL,
+        seq INTEGER NOT NULL,  -- of the event that names it; -1 for an upload
+        blob INTEGER NOT NULL,
+        since INTEGER,  -- when it was uploaded
+        PRIMARY KEY (session, seq, blob)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX blob_holds_by_blob ON blob_holds (blob, session, seq);
+    CREATE INDEX blob_uploads ON blob_holds (since) WHERE since IS NOT NULL;
+    CREATE TABLE blob_trash (
+        blob INTEGER PRIMARY KEY  -- perhaps nobody holds it any more
+    ) STRICT;
+    """,
+)
+
+MIGRATIONS: tuple[Migration, ...] = (FIRST, SNAPSHOTS, BLOBS)
 
 
 def check_ours(db: apsw.Connection, name: str, known: int = len(MIGRATIONS)) -> int:

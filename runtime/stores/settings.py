@@ -30,3 +30,7 @@ class SqliteSettings:
     """Reading connections."""
     chunk_events: int = 2_000
     """Events that a long read fetches before it lets others have their turn."""
+    blob_piece_bytes: int = 512 * 1024
+    """Bytes of a blob that one write brings in, so that no commit waits for a large one."""
+    blob_read_bytes: int = 4 * 1024 * 1024
+    """Bytes of a blob that a read fetches before it lets others have their turn."""

@@ -11,11 +11,17 @@ import attrs
 from actors.errors.store import ConflictError, ForkCutError, SessionExistsError
 from actors.log.events import Event
 from actors.ports.store import Lineage, SessionRecord
+from runtime.stores.blob_holds import Holder
+from runtime.stores.blob_naming import find_named, hold_named
 from runtime.stores.handover import Job
 from runtime.stores.open_work import follow
 from runtime.stores.rows import to_rows
 from runtime.stores.transaction import Cursor, Transaction
 
+_CREATE = """
+    INSERT INTO sessions (id, source, cut, parent, agent, title, origin, created)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
 _RENAME = "UPDATE sessions SET title = ? WHERE key = ?"
 
 
@@ -54,6 +60,8 @@ class Append(Write):
         if cursor.length != self.expected_seq:
             raise ConflictError(self.session_id, self.expected_seq, cursor.length)
         rows = to_rows(self.session_id, cursor.key, cursor.length, self.events)
+        named = find_named(to, self.session_id, Holder(cursor.key), self.events)
+        hold_named(to, cursor.key, named)
         to.add(self.session_id, cursor, rows, follow(cursor.work, self.events))
 
 
@@ -77,8 +85,12 @@ class Create(Write):
             raise SessionExistsError(record.id)
         source, cut = _source(to, record.lineage)
         rows = to_rows(record.id, 0, cut, self.events)
-        key = to.make(record, source, cut)
+        named = find_named(to, record.id, Holder(source, 0, cut), self.events)
+        fields = (record.id, source, cut, record.parent, record.agent, record.title, record.origin)
+        to.db.execute(_CREATE, (*fields, record.created_ms))
+        key = to.db.last_insert_rowid()
         rows = [(key, *row[1:]) for row in rows]
+        hold_named(to, key, named)
         to.add(record.id, Cursor(key, cut), rows, follow((), self.events))
 
 

@@ -1,5 +1,6 @@
 """What every event store keeps. A store's tests subclass :class:`StoreContract` and give it a door."""
 
+from tests.contracts.store_blob_contract import BlobContract
 from tests.contracts.store_lineage_contract import LineageContract
 from tests.contracts.store_listing_contract import ListingContract
 from tests.contracts.store_ownership_contract import OwnershipContract
@@ -11,6 +12,7 @@ from tests.contracts.store_writing_contract import WritingContract
 class StoreContract(
     WritingContract,
     LineageContract,
+    BlobContract,
     ListingContract,
     SnapshotContract,
     UnsettledContract,

@@ -1,6 +1,6 @@
 """Ports that delay at every await, fail on demand, and remember what the promises are about."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import attrs
@@ -9,6 +9,7 @@ from schedule_chance import seeded
 
 from actors.json import JsonValue
 from actors.log.events import Event
+from actors.ports.blobs import Blob
 from actors.ports.model import ModelRequest, Part, ToolSchema
 from actors.ports.store import EventStore, SessionRecord, SessionRow, Snapshot, Unsettled
 from actors.ports.tool import Effect, ToolContext, ToolOutput
@@ -134,6 +135,26 @@ class WatchedStore(EventStore):
 
     async def salvage(self, session_id: str) -> Sequence[Event]:
         return await self.inner.salvage(session_id)
+
+    async def put_blob(
+        self, session_id: str, pieces: AsyncIterable[bytes], *, now_ms: int, epoch: int
+    ) -> Blob:
+        await self._delays.wait()
+        self._strike("put_blob", session_id)
+        blob = await self.inner.put_blob(session_id, pieces, now_ms=now_ms, epoch=epoch)
+        await self._delays.after_commit()
+        return blob
+
+    async def blob(self, session_id: str, digest: str) -> Blob:
+        return await self.inner.blob(session_id, digest)
+
+    async def read_blob(
+        self, session_id: str, digest: str, start: int = 0, stop: int | None = None
+    ) -> bytes:
+        return await self.inner.read_blob(session_id, digest, start, stop)
+
+    async def sweep_uploads(self, *, before_ms: int, epoch: int) -> None:
+        await self.inner.sweep_uploads(before_ms=before_ms, epoch=epoch)
 
     async def put_snapshot(self, snapshot: Snapshot, *, epoch: int) -> None:
         await self._delays.wait()

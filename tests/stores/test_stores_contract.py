@@ -34,6 +34,12 @@ class TestSqliteStoreInSmallPieces(StoreContract):
     @pytest.fixture
     def door(self, tmp_path):
         settings = SqliteSettings(
-            durability="memory", group_events=1, group_delay_s=0.001, chunk_events=2, readers=1
+            durability="memory",
+            group_events=1,
+            group_delay_s=0.001,
+            chunk_events=2,
+            readers=1,
+            blob_piece_bytes=2,
+            blob_read_bytes=3,
         )
         return lambda: open_store(f"sqlite:///{tmp_path}/store.db", settings=settings)

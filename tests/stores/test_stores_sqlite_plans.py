@@ -5,9 +5,10 @@ import pytest
 
 from actors.ports.store import Snapshot
 from runtime.stores.sqlite import SqliteStore, open_sqlite
+from tests.contracts.store_blob_contract import CONTENT, Pieces, naming
 from tests.contracts.store_samples import event, events, fork, record
 
-SMALL = {"owner", "trash"}
+SMALL = {"owner", "trash", "blob_trash"}
 """Tables of one row, or of which one row is taken."""
 
 
@@ -45,6 +46,12 @@ async def call_everything(store: SqliteStore) -> None:
     await store.rows(after="a")
     await store.rows(parent="p")
     await store.unsettled(after=("a", 1))
+    blob = await store.put_blob("a", Pieces(CONTENT), now_ms=1, epoch=epoch)
+    large = await store.put_blob("a", Pieces(CONTENT * 60_000, 1 << 16), now_ms=1, epoch=epoch)
+    await store.read_blob("a", large.digest, 5, 600_000)
+    length = (await store.row("a")).length
+    await store.append("a", [naming(length, blob.digest)], expected_seq=length, epoch=epoch)
+    await store.sweep_uploads(before_ms=2, epoch=epoch)
     await store.rename("a", "t", epoch=epoch)
     await store.delete("a", epoch=epoch)
     await store.delete("b", epoch=epoch)

@@ -1,0 +1,58 @@
+"""Blobs: content that stands outside the log and is named in it by its digest.
+
+An object in the data of an event names a blob when it has the key ``blob`` with a digest: the block of an
+image or a file, the ``overflow`` of a tool result. Whoever stores the event keeps the blob with it.
+
+Shape: ``"blob": "sha256:<64 hex digits>"``.
+
+Source: K-4, K-5.
+"""
+
+import re
+from hashlib import sha256
+from typing import Final, TypeAlias
+
+Digest: TypeAlias = str
+"""``sha256:`` and 64 lower-case hex digits."""
+
+_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
+_MARK: Final = b'"blob":"sha256:'
+_NAMED: Final = re.compile(rb'"blob":"(sha256:[0-9a-f]{64})"')
+"""A quote inside a text is escaped, so this is found in no text."""
+
+
+def is_digest(value: object) -> bool:
+    """Return whether ``value`` has the form of a digest."""
+    return isinstance(value, str) and _DIGEST.match(value) is not None
+
+
+def named_blobs(body: bytes) -> tuple[Digest, ...]:
+    """Return the digests that the JSON text of an event's data names, each once, in order."""
+    if _MARK not in body:
+        return ()
+    return tuple(dict.fromkeys(found.decode() for found in _NAMED.findall(body)))
+
+
+def digest_of(content: bytes) -> Digest:
+    """Return the digest of content that is there as a whole."""
+    return f"sha256:{sha256(content).hexdigest()}"
+
+
+class Digester:
+    """Computes the digest of content that comes in pieces."""
+
+    __slots__ = ("_hash", "size_bytes")
+
+    def __init__(self) -> None:
+        self._hash = sha256()
+        self.size_bytes = 0
+
+    def update(self, piece: bytes) -> None:
+        """Take the next piece in."""
+        self._hash.update(piece)
+        self.size_bytes += len(piece)
+
+    @property
+    def digest(self) -> Digest:
+        """The digest of what came so far."""
+        return f"sha256:{self._hash.hexdigest()}"

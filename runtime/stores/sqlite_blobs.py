@@ -1,0 +1,82 @@
+"""The blobs of a SQLite store: its part of the port, beside the events.
+
+Source: K-5.
+"""
+
+from abc import abstractmethod
+from collections.abc import AsyncIterable
+from contextlib import suppress
+from typing import cast
+
+import trio
+
+from actors.errors import StoreError
+from actors.ids import SessionId
+from actors.log.blobs import Digest
+from actors.ports.blobs import Blob, BlobStore
+from runtime.stores.blob_reading import Portion, ReadBlob, ReadBlobSize
+from runtime.stores.blob_sweeping import SweepUploads
+from runtime.stores.blob_upload import Upload
+from runtime.stores.handover import Handover
+from runtime.stores.reading import Read
+from runtime.stores.settings import SqliteSettings
+from runtime.stores.writes import Write
+
+
+class SqliteBlobs(BlobStore):
+    """Goes through the same writer and the same readers as the events."""
+
+    _settings: SqliteSettings
+    _writes: Handover[Write]
+    _reads: Handover[Read]
+
+    @abstractmethod
+    async def _sweep(self, epoch: int) -> None:
+        """Remove what nobody holds any more."""
+
+    async def put_blob(
+        self, session_id: SessionId, pieces: AsyncIterable[bytes], *, now_ms: int, epoch: int
+    ) -> Blob:
+        """See the port."""
+        piece_bytes = self._settings.blob_piece_bytes
+        upload = Upload(self._writes, session_id, epoch, piece_bytes=piece_bytes, now_ms=now_ms)
+        try:
+            return await upload.run(pieces)
+        finally:
+            await self._tidy(upload, epoch)
+
+    async def blob(self, session_id: SessionId, digest: Digest) -> Blob:
+        """See the port."""
+        return cast("Blob", await self._reads.do(ReadBlobSize(session_id, digest)))
+
+    async def read_blob(
+        self, session_id: SessionId, digest: Digest, start: int = 0, stop: int | None = None
+    ) -> bytes:
+        """See the port. A long read is fetched in portions, so that others have their turn between them."""
+        found = bytearray()
+        limit = self._settings.blob_read_bytes
+        while True:
+            read = ReadBlob(session_id, digest, start, stop, limit)
+            portion = cast("Portion", await self._reads.do(read))
+            found += portion.body
+            if portion.resume >= portion.stop:
+                return bytes(found)
+            start, stop = portion.resume, portion.stop
+
+    async def sweep_uploads(self, *, before_ms: int, epoch: int) -> None:
+        """See the port."""
+        await self._writes.do(SweepUploads("", epoch, before_ms))
+        await self._sweep(epoch)
+
+    async def _tidy(self, upload: Upload, epoch: int) -> None:
+        """Remove what an upload staged in vain; what cannot be removed now, the next owner throws away.
+
+        Cancellation:
+            Shielded, for nothing may be kept of an upload that was cancelled. It is bounded by its length.
+        """
+        if upload.key is not None:
+            with trio.CancelScope(shield=True), suppress(StoreError):
+                await upload.drop()
+                await self._sweep(epoch)
+        elif upload.leaves_trash:
+            await self._sweep(epoch)
