@@ -18,10 +18,6 @@ from runtime.stores.open_work import follow
 from runtime.stores.rows import to_rows
 from runtime.stores.transaction import Cursor, Transaction
 
-_CREATE = """
-    INSERT INTO sessions (id, source, cut, parent, agent, title, origin, created)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-"""
 _RENAME = "UPDATE sessions SET title = ? WHERE key = ?"
 
 
@@ -86,9 +82,7 @@ class Create(Write):
         source, cut = _source(to, record.lineage)
         rows = to_rows(record.id, 0, cut, self.events)
         named = find_named(to, record.id, Holder(source, 0, cut), self.events)
-        fields = (record.id, source, cut, record.parent, record.agent, record.title, record.origin)
-        to.db.execute(_CREATE, (*fields, record.created_ms))
-        key = to.db.last_insert_rowid()
+        key = to.make(record, source, cut)
         rows = [(key, *row[1:]) for row in rows]
         hold_named(to, key, named)
         to.add(record.id, Cursor(key, cut), rows, follow((), self.events))
