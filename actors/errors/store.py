@@ -52,6 +52,22 @@ class StoreUnavailableError(StoreError):
         return f"{self.store}: {self.why}"
 
 
+class StoreDamagedError(StoreUnavailableError):
+    """The database itself is damaged, not one session in it; trying again does not mend it.
+
+    Source: design 7.
+    """
+
+    code = "STORE_DAMAGED"
+    retryable = False
+
+    def __str__(self) -> str:
+        return (
+            f"{self.store}: {self.why}; restore a backup (greenroom backup makes them), "
+            "or see what is left with greenroom check"
+        )
+
+
 class StoreCorruptError(StoreError):
     """Stored rows of one session cannot be what was acknowledged; the others are unharmed.
 

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import apsw
 
-from actors.errors.store import StoreUnavailableError
+from actors.errors.store import StoreDamagedError, StoreUnavailableError
 
 DAMAGED = (apsw.ConstraintError, apsw.CorruptError, apsw.MismatchError)
 """Rows that contradict each other or cannot be read: the fault of one session."""
@@ -22,7 +22,9 @@ _WHY: tuple[tuple[type[apsw.Error], str], ...] = (
 
 
 def unavailable(name: str, error: Exception) -> StoreUnavailableError:
-    """Return a fresh error that says why the store cannot serve now."""
+    """Return a fresh error that says why the store cannot serve now, or at all."""
+    if isinstance(error, apsw.CorruptError):
+        return StoreDamagedError(name, f"the database is damaged ({error})")
     why = next((text for kind, text in _WHY if isinstance(error, kind)), "the database failed")
     return StoreUnavailableError(name, f"{why} ({error})")
 

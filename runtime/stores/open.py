@@ -40,7 +40,7 @@ async def open_store(
 
 def _path(spec: str) -> Path:
     text = spec.removeprefix(_SQLITE)
-    if "://" in text:
+    if "://" in text or text.startswith("sqlite:"):
         raise StoreSpecError(spec, "unknown scheme")
     if not text or "\0" in text or text.startswith(":"):
         raise StoreSpecError(spec, "no path")

@@ -122,10 +122,11 @@ def check_ours(db: apsw.Connection, name: str, known: int = len(MIGRATIONS)) -> 
     Raises:
         SchemaUnrecognizedError: it is another program's database, or no database.
         SchemaTooNewError: a newer version wrote it.
+        apsw.CorruptError: it is a database, and damaged.
     """
     try:
         application = db.execute("PRAGMA application_id").get
-    except (apsw.NotADBError, apsw.CorruptError) as error:
+    except apsw.NotADBError as error:
         raise SchemaUnrecognizedError(name) from error
     version = db.execute("PRAGMA user_version").get
     tables = db.execute("SELECT count(*) FROM sqlite_schema").get

@@ -90,7 +90,7 @@ async def test_s14_a_stream_that_stops_inside_its_call_starts_nothing(parts, aut
 
 
 async def test_s18_a_compacted_session_is_the_same_after_it_was_loaded_again(tmp_path):
-    store = f"sqlite:{tmp_path / 'store.db'}"
+    store = f"sqlite:///{tmp_path / 'store.db'}"
     model = ScriptedModel(lambda _request: Say(LONG))
     async with open_engine(store, model=model, system="Be kind.") as engine:
         session = await engine.create(id="s")

@@ -46,7 +46,16 @@ async def test_leaving_the_block_closes_the_store(spec, tmp_path):
 
 @pytest.mark.parametrize(
     "spec",
-    ["", "sqlite:///", "sqlite://", "sqlite://host/a.db", "postgres://host/db", ":other:", "a\0b"],
+    [
+        "",
+        "sqlite:///",
+        "sqlite://",
+        "sqlite://host/a.db",
+        "sqlite:a.db",
+        "postgres://host/db",
+        ":other:",
+        "a\0b",
+    ],
 )
 async def test_what_names_no_store_is_refused_with_the_right_call(spec):
     with pytest.raises(UsageError, match="sqlite:///path") as caught:
