@@ -253,6 +253,7 @@ class Subscription(Generic[E, L]):
         if self._position != start:
             raise trio.BusyResourceError(BUSY)
         if not page:
+            self._check()
             raise FeedDetachedError(f"nothing is stored at {start}", self.after)
         self._page, self._page_start = page, start
 

@@ -47,6 +47,8 @@ class Batch:
     async def run(self) -> bool:
         """Answer every call in the log; returns whether the batch asks to end the turn (L-39).
 
+        The calls need not be durable yet, and their results are only noted on return.
+
         Cancellation:
             Leaves calls unanswered; the end of the turn closes them.
         """
@@ -54,7 +56,7 @@ class Batch:
             if self.interrupted:
                 break
             await self._run_segment(segment)
-        await self._answer_rest()
+        self._answer_rest()
         return terminates(self._votes, calls=len(self._calls), cancelled=self.interrupted)
 
     def interrupt(self) -> None:
@@ -87,10 +89,10 @@ class Batch:
         if segment.kind == "over-cap":
             limit = self._session.services.limits.calls_per_reply
             over = refused("TOOL_CALL_LIMIT", f"only the first {limit} calls of a reply are run")
-            await self._record([(call, over) for call in calls])
+            self._record([(call, over) for call in calls])
             return
         if segment.kind == "replay":
-            await self._record([(call, self._replayed(call)) for call in calls])
+            self._record([(call, self._replayed(call)) for call in calls])
             return
         for at in range(0, len(calls), PARALLEL_READS):
             await self._run_together(calls[at : at + PARALLEL_READS])
@@ -111,9 +113,11 @@ class Batch:
         self._running = []
         answered = zip(calls, outcomes, strict=True)
         self._answers |= {call.made_as: (call.id, outcome) for call, outcome in answered}
-        await self._record(list(zip(calls, outcomes, strict=True)))
+        self._record(list(zip(calls, outcomes, strict=True)))
 
     def _show_end(self, call: CallSpec, outcome: CallOutcome) -> None:
+        if call.seq >= self._session.journal.committed:
+            return  # closed before the disk had even the call: its result will tell
         self._session.live(
             CallEnded(
                 turn=call.turn,
@@ -144,13 +148,14 @@ class Batch:
     def _rearm(self) -> None:
         self._timer.deadline = self._next_deadline_s()
 
-    async def _answer_rest(self) -> None:
+    def _answer_rest(self) -> None:
         """Pair every call that was never dispatched (D-272)."""
         unanswered = self._session.log.fold.open_calls
         rest = [call for call in self._calls if call.id in unanswered]
         if rest:
-            await self._record([(call, closed("not-started")) for call in rest])
+            self._record([(call, closed("not-started")) for call in rest])
 
-    async def _record(self, answered: Sequence[Answered]) -> None:
+    def _record(self, answered: Sequence[Answered]) -> None:
+        """Note the results: the next gate, the next request or the end of the turn writes them too."""
         drafts = [result_draft(outcome, call) for call, outcome in answered]
-        await self._session.journal.commit(*drafts)
+        self._session.journal.note(*drafts)

@@ -56,7 +56,9 @@ class Exchange:
         """What is logged when the wait for a retry is cut."""
 
     async def reply(self, step: int) -> Assembled | Failed:
-        """Return what the model answers in this step, or its last failure; durable on return.
+        """Return what the model answers in this step, or its last failure.
+
+        A reply is only noted on return: the gate of its first call, or the end of the turn, writes it too.
 
         What waits for the next step joins each request, also one that is made again (L-97).
 
@@ -69,7 +71,7 @@ class Exchange:
             request = self._request = await self._entry.request(step, attempt)
             answer = await self._ask(request)
             if not isinstance(answer, Failed):
-                refused = await self._write_reply(answer, request)
+                refused = self._note_reply(answer, request)
                 if refused is None:
                     return answer
                 answer = refused
@@ -181,8 +183,8 @@ class Exchange:
     def _retry_data(self, phase: str, attempt: int) -> JsonObject:
         return retry_data(phase, attempt, self._session.agent.retry.limit)
 
-    async def _write_reply(self, reply: Assembled, request: ModelRequest) -> Failed | None:
-        """Commit the message and its calls in one batch (design 3); a failure when the log refuses them (K-4)."""
+    def _note_reply(self, reply: Assembled, request: ModelRequest) -> Failed | None:
+        """Note the message and its calls in one batch (design 3); a failure when the log refuses them (K-4)."""
         message: JsonObject = {"content": list(reply.content), "stopReason": reply.stop_reason}
         if reply.stop_reason == CUT_SHORT:
             message["errorMessage"] = CUT_OFF_TEXT
@@ -195,10 +197,9 @@ class Exchange:
             for call, call_id in zip(reply.calls, fresh, strict=True)
         ]
         try:
-            events = self._session.journal.post(message_draft(message, request), *calls)
+            events = self._session.journal.note(message_draft(message, request), *calls)
         except UsageError as refused:
             return Failed(bucket="non-retryable", code=refused.code, message=str(refused))
         self._stream = None
         self.calls = specs(events[1:], fresh, reply.calls, request)
-        await self._session.journal.durable()
         return None

@@ -4,6 +4,8 @@
 answer never lets it run (P6).
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 import attrs
@@ -56,6 +58,7 @@ class Gate:
         tool = self._session.tools.get(call.name)
         if tool is None:
             known = ", ".join(sorted(self._session.tools)) or "none"
+            await self._session.journal.durable()  # its end is shown behind the call (P4)
             execution.settle(refused("TOOL_UNKNOWN", f"no tool {call.name!r}; known: {known}"))
             return
         blocked = await self._judged(tool, execution)
@@ -92,11 +95,7 @@ class Gate:
         verdict = judge(seen, table, policy.mode, policy.fence, now_ms)
         if verdict.word == "ask":
             decided = await self._ask(execution, seen, verdict.detail)
-            if not decided.allowed:
-                await self._decide(call, "block", f"ask-{decided.word}")
-                return refused("TOOL_BLOCKED", BLOCKED_TEXT[decided.word])
-            await self._decide(call, "allow", f"ask-{decided.decision}")
-            return None
+            return None if decided.allowed else refused("TOOL_BLOCKED", BLOCKED_TEXT[decided.word])
         await self._decide(call, "allow" if verdict.word == "pass" else "block", verdict.reason)
         if verdict.word == "pass":
             return None
@@ -111,13 +110,15 @@ class Gate:
         return [decided_draft(ask_id, "unavailable", "timeout") for ask_id in mine]
 
     async def _decide(self, call: CallSpec, decision: str, reason: str, *before: Draft) -> None:
-        data: JsonObject = {"toolCallId": call.id, "decision": decision, "reason": reason}
-        await self._session.journal.commit(*before, Draft("gate/decision", data))
+        await self._session.journal.commit(*before, _gate_draft(call, decision, reason))
 
     async def _ask(self, execution: Execution, seen: PolicyCall, reason: str | None) -> Outcome:
+        """Return what was answered; it is durable then, in one batch with what it means for the call."""
         call = execution.spec
+        ruling = partial(_ruling, call)
         said = _answer_on_record(self._session.log, call)
         if said is not None:
+            await self._session.journal.commit(*ruling(said))
             return said
         policy = self._session.agent.policy
         target, grants = sticky_target(seen), self._session.services.remembered.grants
@@ -128,15 +129,14 @@ class Gate:
         same = next((a.ask_id for a in open_before if a.tool_call_id == call.id), None)
         if same is not None:
             same_ask = attrs.evolve(ask, id=same)
-            return await put_ask(self._session, same_ask, execution.cancelled, again=True)
+            signal = execution.cancelled
+            return await put_ask(self._session, same_ask, signal, again=True, then=ruling)
         if settled is None:
-            return await put_ask(self._session, ask, execution.cancelled)
-        if settled.audited:
-            source = settled.outcome.source
-            await self._session.journal.commit(
-                decided_draft(ask.id, settled.outcome.decision, source)
-            )
-        return settled.outcome
+            return await put_ask(self._session, ask, execution.cancelled, then=ruling)
+        decided = settled.outcome
+        audit = [decided_draft(ask.id, decided.decision, decided.source)] if settled.audited else []
+        await self._session.journal.commit(*audit, *ruling(decided))
+        return decided
 
     def _question(self, call: CallSpec, target: str, summary: str) -> Ask:
         return Ask(
@@ -178,6 +178,22 @@ class Gate:
         )
 
 
+def _gate_draft(call: CallSpec, decision: str, reason: str) -> Draft:
+    data: JsonObject = {"toolCallId": call.id, "decision": decision, "reason": reason}
+    return Draft("gate/decision", data)
+
+
+def _ruling(call: CallSpec, decided: Outcome) -> list[Draft]:
+    """Return what an answer means for the call."""
+    if decided.allowed:
+        return [_gate_draft(call, "allow", f"ask-{decided.decision}")]
+    return [_gate_draft(call, "block", f"ask-{decided.word}")]
+
+
+def _nothing(_: Outcome) -> list[Draft]:
+    return []
+
+
 async def _remember(session: SessionState, ask: Ask, settlement: Settlement) -> bool:
     """Keep what was answered with ``always``; False when there is nothing to keep (A-4)."""
     if settlement.decision != "always" or ask.suggested_entry is None:
@@ -201,9 +217,14 @@ def _answer_on_record(log: Log, call: CallSpec) -> Outcome | None:
 
 
 async def put_ask(
-    session: SessionState, ask: Ask, signal: trio.Event, *, again: bool = False
+    session: SessionState,
+    ask: Ask,
+    signal: trio.Event,
+    *,
+    again: bool = False,
+    then: Callable[[Outcome], list[Draft]] = _nothing,
 ) -> Outcome:
-    """Write the question, wait for its settlement, write the decision, and say what it means.
+    """Write the question, wait for its settlement, write the decision with what follows ``then``, and say what it means.
 
     Whoever answered is told after the decision is durable (P4). With the ``signal`` of its call set it is
     withdrawn before anybody sees it (N-6). ``again`` puts an ask that a crash left
@@ -228,7 +249,9 @@ async def put_ask(
     if not again:
         if signal.is_set():
             await trio.lowlevel.checkpoint()
-            return outcome(withdrawn("interrupt"))
+            decided = outcome(withdrawn("interrupt"))
+            await session.journal.commit(*then(decided))
+            return decided
         await session.journal.commit(Draft("approval/asked", asked))
     settled = withdrawn("interrupt") if signal.is_set() else None
     entry = session.services.asks.put(ask, waits=again, settled=settled)
@@ -237,11 +260,10 @@ async def put_ask(
         settlement = await entry.wait()
         remembered = await _remember(session, ask, settlement)
         decided = outcome(settlement, can_remember=remembered)
-        if ask.id in session.log.fold.open_asks:
-            await session.journal.commit(
-                decided_draft(ask.id, decided.decision, decided.source, settlement.by)
-            )
-            recorded = True
+        record = decided_draft(ask.id, decided.decision, decided.source, settlement.by)
+        is_open = ask.id in session.log.fold.open_asks
+        await session.journal.commit(*([record] if is_open else []), *then(decided))
+        recorded = is_open
     finally:
         entry.settle(withdrawn("interrupt"))
         session.services.asks.close(entry, recorded=recorded)

@@ -66,7 +66,7 @@ class Journal:
         self.committed = len(log)
         self.failure: BaseException | None = None
         self.wake: Callable[[], None] | None = None
-        """Called at a post while the owner is not attending; set by the owner."""
+        """Called when there is something to write; set by the owner."""
         self._store, self._epoch, self._clock, self._hub = store, epoch, clock, hub
         self._pending: list[Event] = []
         self._acks: list[tuple[Reply[Any], object]] = []
@@ -87,12 +87,23 @@ class Journal:
         Raises:
             GreenroomError: the log refuses one of them, or an earlier write failed.
         """
+        events = self.note(*drafts)
+        self._call_owner()
+        return events
+
+    def note(self, *drafts: Draft) -> tuple[Event, ...]:
+        """Fold the drafts now, all or none; they are written with what is posted or waited for next.
+
+        For whoever goes on to one of both at once, so that one write does for all. Until then nothing may be
+        shown that rests on them (P4).
+
+        Raises:
+            GreenroomError: the log refuses one of them, or an earlier write failed.
+        """
         if self.failure is not None:
             raise self.failure
         events = self.log.append(*drafts, time_ms=self._clock.now_ms())
         self._pending.extend(events)
-        if self.wake is not None:
-            self.wake()
         return events
 
     async def commit(self, *drafts: Draft) -> tuple[Event, ...]:
@@ -112,6 +123,7 @@ class Journal:
             StoreError: the write failed.
         """
         if self.pending:
+            self._call_owner()
             await self._flushed.wait()
         elif self.committed < len(self.log):
             await self._writing.wait()  # no further flush need follow the one under way
@@ -131,8 +143,7 @@ class Journal:
             reply.set(value)
         else:
             self._acks.append((reply, value))
-            if self.wake is not None:
-                self.wake()
+            self._call_owner()
 
     async def flush(self) -> None:
         """Write what was posted, then tell everybody who waits. Called by the owner only.
@@ -167,6 +178,10 @@ class Journal:
             told.set(None)
         for reply, value in acks:
             reply.set(value)
+
+    def _call_owner(self) -> None:
+        if self.wake is not None:
+            self.wake()
 
     def _fail(
         self,

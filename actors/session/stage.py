@@ -124,9 +124,12 @@ class Stage:
             finally:
                 self._deleted.discard(below)
             self.services.spending.forget(below)
-            hub = self._hubs.pop(below, None)
-            if hub is not None:
-                hub.close("the session was deleted")
+            self._end_feed(below)
+
+    def _end_feed(self, session_id: SessionId) -> None:
+        hub = self._hubs.pop(session_id, None)
+        if hub is not None:
+            hub.close("the session was deleted")
 
     async def _below(self, session_id: SessionId) -> list[SessionId]:
         """Return the session and all that belongs to it, the deepest first."""
@@ -249,7 +252,11 @@ class Stage:
         if desk is not None:
             await trio.lowlevel.checkpoint()
             return desk.session.log.events(start, stop)
-        return await self.services.store.read(session_id, start, stop)
+        try:
+            return await self.services.store.read(session_id, start, stop)
+        except SessionNotFoundError:  # deleted this moment: the reader learns it from its feed
+            self._end_feed(session_id)
+            return ()
 
     async def rest_idle(self) -> None:
         """Put sessions to rest that have had nothing to do for a while."""
