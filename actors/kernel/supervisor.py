@@ -157,7 +157,7 @@ class Supervisor(Generic[M]):
                     with trio.CancelScope() as entry.scope:
                         await self._start(entry.key).run(entry.mailbox, task_status=entry)
                 except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - faults stay here (P8)
-                    again = self._after_raise(entry, error)
+                    again = self._after_raise(entry, error, idle=entry.mailbox.taken == taken)
                 else:
                     again = self._after_return(entry, idle=entry.mailbox.taken == taken)
                 if again:
@@ -173,18 +173,21 @@ class Supervisor(Generic[M]):
             return self._count(entry, "it returned without taking the messages that wait")
         return True
 
-    def _after_raise(self, entry: Entry[M], error: BaseException) -> bool:
+    def _after_raise(self, entry: Entry[M], error: BaseException, *, idle: bool) -> bool:
         """Judge what came out of an actor; raises what is not the actor's own."""
         crash, rest = split(error)
         answer = None if crash is None else answer_of(crash, started=entry.ready)
-        if answer is not None:
+        if answer is not None and (idle or not entry.ready):
             entry.refusal = entry.refusal or answer
         if crash is not None and (entry.ready or answer is None):
             self._report(entry.key, crash)
         if rest is not None:
             raise rest from None
         assert crash is not None
-        return entry.refusal is None and self._after_crash(entry, crash)
+        if answer is None:
+            return entry.refusal is None and self._after_crash(entry, crash)
+        entry.answer_taken(answer)  # what came later is for the next life, which finds out for itself
+        return entry.refusal is None and bool(len(entry.mailbox))
 
     def _after_crash(self, entry: Entry[M], crash: Exception) -> bool:
         why = describe(crash)

@@ -7,7 +7,7 @@ from promises import keeps_its_promises, log_of, of
 from actors.errors.actor import FeedDetachedError
 from actors.errors.children import ChildLimitError, ChildUnknownError
 from actors.errors.control import DelegationDepthError, DelegationPrecheckError
-from actors.errors.session import SessionClosedError
+from actors.errors.session import SessionClosedError, TurnLostError
 from actors.errors.store import SessionNotFoundError, StoreCorruptError
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools, Fail, Hang, Say
@@ -194,8 +194,8 @@ async def test_deleting_stops_what_runs_and_nothing_comes_back(autojump_clock):
             await root.prompt("go")
             ask = await anext(asks)
             await root.delete()
-            late = await engine.answer(ask.id, "approve")
-            assert late.outcome == "superseded"
+            with pytest.raises(TurnLostError):
+                await engine.answer(ask.id, "approve")
         assert "deleted" in reasons[0]
         for name in ("root", "child"):
             with pytest.raises(SessionNotFoundError):
