@@ -17,6 +17,7 @@ from actors.session.live import (
     CallEnded,
     CallProgress,
     CallStarted,
+    RequestHeld,
     RequestStarted,
     StreamDelta,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "PolicyTable",
     "Projection",
     "Replace",
+    "RequestHeld",
     "RequestStarted",
     "Session",
     "SessionInspection",

@@ -14,6 +14,7 @@ from actors.log.projection import ProjectedMessage
 
 StopReason: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted", "deferred"]
 RetryBucket: TypeAlias = Literal["transient", "overflow", "quota", "auth", "non-retryable"]
+HoldReason: TypeAlias = Literal["rate-limit", "concurrency", "provider-down"]
 
 
 @attrs.frozen
@@ -32,7 +33,8 @@ class ModelRequest:
     Everything that reaches the model is in ``messages``, ``tools`` and ``config`` and can be rebuilt from the
     log (P1); the other fields say what it is for. ``messages`` begins with the system prompt when there is
     one; later system messages stand where they were said. ``purpose`` is ``turn`` for a step of a turn and
-    ``summary`` for a compaction.
+    ``summary`` for a compaction. Nobody waits for a request in the ``background``: where requests must wait,
+    those in the foreground go first.
     """
 
     session_id: str
@@ -40,6 +42,7 @@ class ModelRequest:
     step: int
     attempt: int = 1
     purpose: Literal["turn", "summary"] = "turn"
+    background: bool = False
     model: str
     messages: Sequence[ProjectedMessage]
     tools: tuple[ToolSchema, ...] = ()
@@ -87,6 +90,35 @@ class UsageReport:
     usage: JsonObject
 
 
+@attrs.frozen(kw_only=True)
+class Held:
+    """The request waits before it is sent, for ``at_most_s`` seconds; what comes next says how that ended.
+
+    ``rate-limit``: as much has been asked for as may be. ``concurrency``: as many requests are under way as
+    may be. ``provider-down``: another request finds out whether the provider is back.
+    """
+
+    reason: HoldReason
+    at_most_s: float
+
+
+@attrs.frozen(kw_only=True)
+class Allotment:
+    """One limit of a provider: ``left`` of ``limit`` is left, all of it is back after ``reset_s`` seconds."""
+
+    limit: float
+    left: float
+    reset_s: float
+
+
+@attrs.frozen(kw_only=True)
+class RateReport:
+    """What the provider says is left of its limits, as of this answer; no part of the reply."""
+
+    requests: Allotment | None = None
+    tokens: Allotment | None = None
+
+
 @attrs.frozen
 class Finished:
     """The stream ended as the provider meant it to."""
@@ -105,7 +137,15 @@ class Failed:
 
 
 Part: TypeAlias = (
-    TextDelta | ThinkingDelta | ToolCallDelta | BlockEnd | UsageReport | Finished | Failed
+    TextDelta
+    | ThinkingDelta
+    | ToolCallDelta
+    | BlockEnd
+    | UsageReport
+    | Held
+    | RateReport
+    | Finished
+    | Failed
 )
 
 

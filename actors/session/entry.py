@@ -3,6 +3,8 @@
 Source: D-97, D-105, D-211, D-243, P1.
 """
 
+from typing import Final
+
 from actors.json import JsonObject
 from actors.log.codec import encode
 from actors.log.events import Draft
@@ -12,6 +14,9 @@ from actors.log.request_header import header_of, header_snapshot
 from actors.ports.model import ModelRequest, ToolSchema
 from actors.rules.queue import take
 from actors.session.state import SessionState
+
+_BACKGROUND: Final = frozenset(("delegation", "trigger"))
+"""Origins of sessions whose answers no person waits for."""
 
 
 class Entry:
@@ -45,6 +50,7 @@ class Entry:
             turn=self._turn,
             step=step,
             attempt=attempt,
+            background=self._session.record.origin in _BACKGROUND,
             model=self._session.model.name,
             messages=request_messages(self._session.log.projection().messages),
             tools=self._schemas(),

@@ -7,6 +7,10 @@ import attrs
 from actors.errors import UsageError
 
 
+from actors.rules.rates import Rates
+
+
+Check: TypeAlias = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 class LimitError(UsageError):
     """A limit has a value that cannot be meant."""
 
@@ -92,3 +96,6 @@ class Limits:
     def ending_s(self) -> float:
         """How long a running turn may take to end once it was told to: the tools, then the log."""
         return self.tool_grace_s + self.straggler_s + self.close_grace_s
+    rates: Rates = attrs.field(factory=Rates)
+    """What each key may ask for, over all sessions; it holds for models that the engine opens by their names.
+    Whoever brings a model brings its governor (:class:`runtime.models.governed.GovernedModel`)."""

@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 import attrs
 
 from actors.json import JsonObject, JsonValue
+from actors.ports.model import HoldReason
 
 
 @attrs.frozen(kw_only=True)
@@ -38,6 +39,20 @@ class RequestStarted:
 
 
 @attrs.frozen(kw_only=True)
+class RequestHeld:
+    """The request waits before it is sent, for at most so long: its key has no room for it now.
+
+    ``rate-limit``, ``concurrency`` or ``provider-down``, as in :class:`actors.ports.model.Held`.
+    """
+
+    turn: int
+    step: int
+    attempt: int
+    reason: HoldReason
+    at_most_s: float
+
+
+@attrs.frozen(kw_only=True)
 class CallProgress:
     """A running call showed progress."""
 
@@ -68,7 +83,9 @@ class CallEnded:
     error: JsonObject | None = None
 
 
-LiveItem: TypeAlias = RequestStarted | StreamDelta | CallProgress | CallStarted | CallEnded
+LiveItem: TypeAlias = (
+    RequestStarted | RequestHeld | StreamDelta | CallProgress | CallStarted | CallEnded
+)
 
 
 def coalesce(older: LiveItem, newer: LiveItem) -> LiveItem | None:

@@ -24,6 +24,7 @@ from actors.session.live import (
     CallProgress,
     CallStarted,
     LiveItem,
+    RequestHeld,
     RequestStarted,
     StreamDelta,
 )
@@ -125,6 +126,8 @@ class LiveProjection:
         match item:
             case RequestStarted():
                 self._run.ask()
+            case RequestHeld():
+                pass  # to a reader the model thinks
             case StreamDelta():
                 partial = self._run.write().after(item)
                 if partial is not None:

@@ -12,16 +12,18 @@ from actors.ports.model import (
     BlockEnd,
     Failed,
     Finished,
+    Held,
     Model,
     ModelRequest,
     Part,
+    RateReport,
     TextDelta,
     ThinkingDelta,
     ToolCallDelta,
     UsageReport,
 )
 from actors.rules.assembly import Assembled, Assembly
-from actors.session.live import StreamDelta
+from actors.session.live import RequestHeld, StreamDelta
 from actors.session.services import LiveSink
 
 BROKE = Failed(
@@ -96,7 +98,8 @@ class Stream:
         try:
             async with model.stream(self._request) as parts:
                 async for part in parts:
-                    silence.deadline = trio.current_time() + self._idle_s
+                    held_s = part.at_most_s if isinstance(part, Held) else 0.0
+                    silence.deadline = trio.current_time() + held_s + self._idle_s
                     self._take(part)
                     self._count(part)
                     if self._failed is not None:
@@ -132,6 +135,22 @@ class Stream:
                 self._assembly.finish(stop_reason)
             case Failed():
                 self._failed = part
+            case Held():
+                self._held(part)
+            case RateReport():
+                pass  # nothing of the reply
+
+    def _held(self, held: Held) -> None:
+        request = self._request
+        self._live(
+            RequestHeld(
+                turn=request.turn,
+                step=request.step,
+                attempt=request.attempt,
+                reason=held.reason,
+                at_most_s=held.at_most_s,
+            )
+        )
 
     def _show(
         self,

@@ -25,6 +25,7 @@ from actors.session.stage import open_stage
 from runtime.engine.answering import OnAsk, Report, answer_asks
 from runtime.engine.engine import Engine
 from runtime.engine.resuming import resume_unsettled
+from runtime.models.governed import Governors
 from runtime.models.naming import open_model, window_of
 from runtime.stores.open import open_store
 from runtime.world import SystemClock, SystemIds
@@ -92,7 +93,8 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
     """
     _check(recovery, policy, limits)
     bounds = limits or Limits()
-    async with _opened(model) as answering, open_store(store) as opened:
+    governors = Governors(bounds.rates)
+    async with _opened(model, governors) as answering, open_store(store) as opened:
         default = Agent(
             model=answering,
             tools=tools,
@@ -124,9 +126,11 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
                 await opened.release(epoch)
 
 
-def _opened(model: Model | str | None) -> AbstractAsyncContextManager[Model | None]:
+def _opened(
+    model: Model | str | None, governors: Governors
+) -> AbstractAsyncContextManager[Model | None]:
     """A model that was named is the engine's own; one that was given stays its owner's."""
-    return open_model(model) if isinstance(model, str) else nullcontext(model)
+    return open_model(model, governors) if isinstance(model, str) else nullcontext(model)
 
 
 @asynccontextmanager

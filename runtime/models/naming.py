@@ -10,6 +10,8 @@ from actors.ports.model import Model
 from runtime.config import variable
 from runtime.models.catalogue import known_models
 from runtime.models.demo import DEMO, demo_address
+from runtime.models.governed import GovernedModel, Governors
+from runtime.models.governor import Governor
 from runtime.models.replay_samples import sample_model
 
 Opener: TypeAlias = Callable[[str], AbstractAsyncContextManager[Model]]
@@ -21,11 +23,14 @@ LONGEST_REPLY: Final = 32_000
 """Tokens of a reply where the wire wants a number and nobody gave one; no more, though a model could."""
 
 
-def open_model(name: str) -> AbstractAsyncContextManager[Model]:
+def open_model(name: str, governors: Governors | None = None) -> AbstractAsyncContextManager[Model]:
     """Open a model by its name; leaving closes its connections.
 
     Keys and addresses come from the environment: OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY,
     ANTHROPIC_BASE_URL. A server of one's own needs no key.
+
+    Models of one provider share its key, and so the governor of ``governors`` that keeps its limits; without
+    ``governors`` the model has one of its own, which knows only what the provider says.
 
     Raises:
         ModelNameError: no such provider, or no model named.
@@ -41,7 +46,15 @@ def open_model(name: str) -> AbstractAsyncContextManager[Model]:
     opener = _OPENERS.get(provider)
     if opener is None or not model:
         raise ModelNameError(name, KNOWN)
-    return opener(model)
+    return _governed(opener(model), (governors or Governors()).of(_KEYS[provider]))
+
+
+@asynccontextmanager
+async def _governed(
+    opening: AbstractAsyncContextManager[Model], governor: Governor
+) -> AsyncIterator[Model]:
+    async with opening as model:
+        yield GovernedModel(model, governor)
 
 
 def window_of(name: str) -> int | None:
@@ -94,7 +107,7 @@ async def _messages(model: str) -> AsyncIterator[Model]:
         open_anthropic_client,
     )
 
-    key = _key(name, "ANTHROPIC_API_KEY")
+    key = _key(name, _KEYS["anthropic"])
     card = known_models().find(name)
     longest = card.max_output if card is not None and card.max_output is not None else MAX_TOKENS
     base_url = variable("ANTHROPIC_BASE_URL")
@@ -115,6 +128,12 @@ async def _demo() -> AsyncIterator[Model]:
         yield OpenAIModel("smollm2", client, api="chat", provider=DEMO, compatible=True)
 
 
+_KEYS: Final = {
+    "openai": "OPENAI_API_KEY",
+    "openai-chat": "OPENAI_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+}
+"""Which key the models of a provider are asked with."""
 _OPENERS: Final[dict[str, Opener]] = {
     "openai": _responses,
     "openai-chat": _chat,
@@ -129,7 +148,8 @@ def _need(package: str, name: str, extra: str) -> None:
 
 def _openai_key(name: str, base_url: str | None) -> str | None:
     """Return the key; only a server of one's own needs none."""
-    return variable("OPENAI_API_KEY") if base_url is not None else _key(name, "OPENAI_API_KEY")
+    where = _KEYS["openai"]
+    return variable(where) if base_url is not None else _key(name, where)
 
 
 def _key(name: str, where: str) -> str:

@@ -4,7 +4,7 @@ It knows no SDK: an adapter hands in how the answer is opened, what reads its fr
 """
 
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -15,6 +15,7 @@ import trio
 from actors.json import JsonObject
 from actors.ports.model import Failed, Finished, Part
 from runtime.models.provider_failures import malformed
+from runtime.models.provider_rates import rate_report
 from runtime.models.provider_sse import DONE, FrameDecoder, FrameError, decoded
 
 DRAIN_S: Final = 0.1
@@ -26,6 +27,11 @@ PLAIN: Final = {"accept-encoding": "identity"}
 
 class Answer(Protocol):
     """An HTTP answer whose head has come."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Its headers."""
+        ...
 
     def aiter_raw(self) -> AsyncIterator[bytes]:
         """Read the body as it comes; it was asked for without compression."""
@@ -85,6 +91,9 @@ class ProviderStream(AbstractAsyncContextManager["ProviderStream"]):
             self._end(self._source.explain(error))
         else:
             self._bytes = self._answer.aiter_raw()
+            report = rate_report(self._answer.headers)
+            if report is not None:
+                self._ready.append(report)
         return self
 
     async def __aexit__(
