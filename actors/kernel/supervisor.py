@@ -186,7 +186,8 @@ class Supervisor(Generic[M]):
         assert crash is not None
         if answer is None:
             return entry.refusal is None and self._after_crash(entry, crash)
-        entry.answer_taken(answer)  # what came later is for the next life, which finds out for itself
+        # What came later is for the next life, which finds out for itself.
+        entry.answer_taken(answer)
         return entry.refusal is None and bool(len(entry.mailbox))
 
     def _after_crash(self, entry: Entry[M], crash: Exception) -> bool:
