@@ -9,8 +9,11 @@ Source: K-4, K-5.
 """
 
 import re
+from collections.abc import Iterator
 from hashlib import sha256
 from typing import Final, TypeAlias
+
+from actors.json import JsonValue
 
 Digest: TypeAlias = str
 """``sha256:`` and 64 lower-case hex digits."""
@@ -31,6 +34,33 @@ def named_blobs(body: bytes) -> tuple[Digest, ...]:
     if _MARK not in body:
         return ()
     return tuple(dict.fromkeys(found.decode() for found in _NAMED.findall(body)))
+
+
+def blobs_of(value: JsonValue) -> Iterator[Digest]:
+    """Yield the digests that a value names, before it is written."""
+    if isinstance(value, dict):
+        name = value.get("blob")
+        if isinstance(name, str) and is_digest(name):
+            yield name
+    if isinstance(value, dict | list):
+        for child in value.values() if isinstance(value, dict) else value:
+            yield from blobs_of(child)
+
+
+def without_names(value: JsonValue) -> JsonValue:
+    """Return a value that names no blob: what a stranger made may look like a name, and is none.
+
+    A value without names is returned itself.
+    """
+    if next(blobs_of(value), None) is None:
+        return value
+    if isinstance(value, list):
+        return [without_names(child) for child in value]
+    assert isinstance(value, dict)
+    named = is_digest(value.get("blob"))
+    return {
+        key: without_names(child) for key, child in value.items() if not (named and key == "blob")
+    }
 
 
 def digest_of(content: bytes) -> Digest:

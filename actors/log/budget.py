@@ -40,9 +40,17 @@ def budget_text(text: str, limit_bytes: int = CONTENT_BYTES) -> str:
     if escaped_bytes(text) <= limit_bytes:
         return text
     total = units(text)
+    start = text_start(text, total, limit_bytes)
+    return start + text_marker(total - units(start))
+
+
+def text_start(text: str, total_units: int, limit_bytes: int) -> str:
+    """Return the longest start of a text of ``total_units`` that fits together with the marker.
+
+    Only the start of ``text`` is looked at, however long it is.
+    """
     start = _start_of(text, limit_bytes)
-    kept = _longest_fit(start, total, limit_bytes)
-    return start[:kept] + text_marker(total - units(start[:kept]))
+    return start[: _longest_fit(start, total_units, limit_bytes)]
 
 
 def budget_content(

@@ -10,6 +10,7 @@ import attrs
 import trio
 
 from actors.ids import CallId
+from actors.log.overflow import brief
 from actors.rules.batch import PARALLEL_READS, PlannedCall, Segment, plan, terminates
 from actors.session.call import (
     CallOutcome,
@@ -21,6 +22,7 @@ from actors.session.call import (
 )
 from actors.session.drafts import result_draft
 from actors.session.gate import Gate
+from actors.session.keeping import Keeper
 from actors.session.live import CallEnded
 from actors.session.state import SessionState
 
@@ -40,6 +42,7 @@ class Batch:
         self._running: list[Execution] = []
         self._timer = trio.CancelScope()
         self._gate = Gate(session)
+        self._keeper = Keeper(session.services, session.id)
         self._votes: list[bool] = []
         self._answers: dict[CallId, tuple[CallId, CallOutcome]] = {}
         self.interrupted = False
@@ -64,6 +67,7 @@ class Batch:
         if self.interrupted:
             return
         self.interrupted = True
+        self._keeper.give_up()
         self._session.services.asks.withdraw(self._session.id, "interrupt")
         now_s = trio.current_time()
         for execution in self._running:
@@ -108,7 +112,8 @@ class Batch:
         for execution in self._running:
             self._session.start_execution(self._gate.pass_and_run, execution, self)
         await self._wait()
-        outcomes = [await execution.outcome.wait() for execution in self._running]
+        settled = [await execution.outcome.wait() for execution in self._running]
+        outcomes = [await self._keeper.guarded(outcome) for outcome in settled]
         self._votes += [outcome.voted for outcome in outcomes if outcome.voted is not None]
         self._running = []
         answered = zip(calls, outcomes, strict=True)
@@ -123,7 +128,7 @@ class Batch:
                 turn=call.turn,
                 step=call.step,
                 tool_call_id=call.id,
-                content=outcome.content,
+                content=brief(outcome.content),
                 error=outcome.error,
             )
         )
@@ -159,3 +164,5 @@ class Batch:
         """Note the results: the next gate, the next request or the end of the turn writes them too."""
         drafts = [result_draft(outcome, call) for call, outcome in answered]
         self._session.journal.note(*drafts)
+        if any(outcome.overflow is not None for _, outcome in answered):
+            self._session.set_apart()

@@ -53,6 +53,8 @@ class CallOutcome:
     error: JsonObject | None = None
     meta: JsonValue = None
     voted: bool | None = False
+    overflow: JsonObject | None = None
+    """Names the whole output where ``content`` is an excerpt (K-4)."""
 
 
 def closed(fate: CallFate) -> CallOutcome:
@@ -194,7 +196,8 @@ def outcome_of(output: object) -> CallOutcome:
         text = f"the tool returned {type(output).__name__}, not a ToolOutput"
         return refused("TOOL_RESULT_INVALID", text)
     try:
-        encode(mend(output.content).value)
+        if not isinstance(output.content, str):  # any text can be mended, and it may be long
+            encode(mend(output.content).value)
         encode(mend(output.meta).value)
     except EventDataError as no_json:
         text = str(no_json)

@@ -27,6 +27,8 @@ def result_draft(outcome: CallOutcome, call: CallSpec) -> Draft:
         data["error"] = outcome.error
     if outcome.meta is not None:
         data["meta"] = outcome.meta
+    if outcome.overflow is not None:
+        data["overflow"] = outcome.overflow
     data |= {"turn": call.turn, "step": call.step}
     return attrs.evolve(foreign_draft("tool/result", data), sources=(call.seq,))
 

@@ -1,27 +1,31 @@
 """What is bounded, and by how much."""
 
-from typing import Any
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import attrs
 
 from actors.errors import UsageError
-
-
 from actors.rules.rates import Rates
 
 
 Check: TypeAlias = Callable[[Any, "attrs.Attribute[Any]", Any], None]
+
+
 class LimitError(UsageError):
     """A limit has a value that cannot be meant."""
 
     code = "LIMIT_INVALID"
 
-    def __init__(self, name: str, value: object) -> None:
-        super().__init__(name, value)
-        self.name, self.value = name, value
+    def __init__(
+        self, name: str, value: object, why: str = "counts are whole, and above zero like seconds"
+    ) -> None:
+        super().__init__(name, value, why)
+        self.name, self.value, self.why = name, value, why
 
     def __str__(self) -> str:
-        return f"Limits({self.name}={self.value!r}): counts are whole, and above zero like seconds"
+        return f"Limits({self.name}={self.value!r}): {self.why}"
 
 
 def _above_zero(_: object, attribute: "attrs.Attribute[Any]", value: Any) -> None:  # noqa: ANN401 - anything may be given
@@ -42,6 +46,22 @@ def _limit(default: float) -> float:
 def _count(default: int) -> int:
     made: int = attrs.field(default=default, validator=[_whole, _above_zero])
     return made
+
+
+def _bound(default: float | None, *further: Check) -> float | None:
+    validators = [_above_zero, *further]
+    made: float | None = attrs.field(
+        default=default, validator=attrs.validators.optional(attrs.validators.and_(*validators))
+    )
+    return made
+
+
+def _no_shorter_than_silence(
+    limits: "Limits", attribute: "attrs.Attribute[Any]", value: float
+) -> None:
+    """What looks at the whole turn must leave its streams the silence that they may have."""
+    if limits.stream_idle_s is not None and value < limits.stream_idle_s:
+        raise LimitError(attribute.name, value, "it must not be below stream_idle_s")
 
 
 @attrs.frozen(kw_only=True)
@@ -69,12 +89,13 @@ class Limits:
     """How long a cancelled tool may take to unwind before its call is closed without it (K-21)."""
     ask_grace_s: float = _limit(60.0)
     """How long an ask waits after its last watcher left (N-8)."""
-    ask_deadline_s: float | None = attrs.field(
-        default=None, validator=attrs.validators.optional(_above_zero)
-    )
+    ask_deadline_s: float | None = _bound(None)
     """How long an ask may wait for an answer at all; None for no limit (N-8)."""
-    stream_idle_s: float = _limit(300.0)
-    """How long a model stream may be silent (L-24)."""
+    stream_idle_s: float | None = _bound(300.0)
+    """How long a model stream may be silent; None for no limit (L-24)."""
+    session_stall_s: float | None = _bound(900.0, _no_shorter_than_silence)
+    """How long a turn may go on in which nothing happens, except that it waits for an answer, a retry, or a
+    tool with a limit of its own; None for no limit (L-24)."""
     close_grace_s: float = _limit(10.0)
     """How long the end of a turn may take to be written when everything else has been cancelled."""
     running: int = _count(10_000)
@@ -89,13 +110,21 @@ class Limits:
     """Delegated children of one session that run at once; the others wait their turn (L-163)."""
     open_children: int = _count(256)
     """Children of one session that have not ended."""
+    rates: Rates = attrs.field(factory=Rates)
+    """What each key may ask for, over all sessions; it holds for models that the engine opens by their names.
+    Whoever brings a model brings its governor (:class:`runtime.models.governed.GovernedModel`)."""
     compactions: int = _count(4)
     """Summaries made at the same time in one engine (K-15)."""
+
+    @property
+    def silence_s(self) -> float:
+        """How long a model stream may be silent, as a number."""
+        return math.inf if self.stream_idle_s is None else self.stream_idle_s
+
+    blob_bytes: int = _count(256 * 1024 * 1024)
+    """Bytes of one attachment or output that is kept outside the log; more is refused, or said to be lost."""
 
     @property
     def ending_s(self) -> float:
         """How long a running turn may take to end once it was told to: the tools, then the log."""
         return self.tool_grace_s + self.straggler_s + self.close_grace_s
-    rates: Rates = attrs.field(factory=Rates)
-    """What each key may ask for, over all sessions; it holds for models that the engine opens by their names.
-    Whoever brings a model brings its governor (:class:`runtime.models.governed.GovernedModel`)."""

@@ -4,11 +4,13 @@ Source: K-13, K-19, K-37, design 5 (asks).
 """
 
 from collections.abc import Iterable
+from typing import cast
 
 import attrs
 import trio
 
 from actors.json import JsonObject, JsonValue
+from actors.log.blobs import without_names
 from actors.log.calls import OpenCall
 from actors.log.events import Draft
 from actors.log.log import Log
@@ -115,8 +117,16 @@ async def _reconciled(
             with trio.move_on_after(RECONCILE_S):
                 output = await tool.reconcile(f"{session_id}:{call.tool_call_id}")
                 if output is not None:
-                    known[call.tool_call_id] = outcome_of(output)
+                    known[call.tool_call_id] = _of_a_stranger(outcome_of(output))
     return known
+
+
+def _of_a_stranger(outcome: CallOutcome) -> CallOutcome:
+    """Return the outcome without names of blobs: before the session lives, none can be looked up."""
+    content = outcome.content
+    if isinstance(content, list):
+        content = cast("list[JsonObject]", without_names([*content]))
+    return attrs.evolve(outcome, content=content, meta=without_names(outcome.meta))
 
 
 def _settled(draft: Draft, known: dict[str, CallOutcome]) -> Draft:

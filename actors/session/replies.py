@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
+import attrs
+
 from actors.ids import CallId
 from actors.json import JsonObject
+from actors.log.blobs import without_names
 from actors.log.budget import budget_content
 from actors.log.codec import encode
 from actors.log.event_budget import MESSAGE_BYTES
@@ -50,7 +53,8 @@ def attempt_draft(failed: Failed, request: ModelRequest, delivered: list[JsonObj
         "turn": request.turn,
         "step": request.step,
         "attempt": request.attempt,
-        "content": list(delivered),
+        "model": request.model,
+        "content": without_names(list(delivered)),
         "errorMessage": f"{failed.code}: {failed.message}",
     }
     return foreign_draft("assistant/attempt", data)
@@ -63,6 +67,15 @@ def remembered_part(delivered: list[JsonObject]) -> list[JsonObject]:
         return delivered
     cut = budget_content(list(delivered))
     return [block for block in cut if isinstance(block, dict)]
+
+
+def waits_too_long(failed: Failed, longest_s: float) -> Failed:
+    """Return the failure with why nobody waits as long as the provider asked for."""
+    asked_s = failed.retry_after_s or 0
+    text = (
+        f"{failed.message} (asks for a wait of {asked_s:g} s, at most {longest_s:g} s are waited)"
+    )
+    return attrs.evolve(failed, message=text)
 
 
 def retry_data(phase: str, attempt: int, limit: int) -> JsonObject:
@@ -85,4 +98,5 @@ def message_draft(message: JsonObject, request: ModelRequest) -> Draft:
     provider, _, model = request.model.partition("/")
     made_by: JsonObject = {"provider": provider, "model": model}
     where: JsonObject = {"turn": request.turn, "step": request.step}
-    return foreign_draft("assistant/message", message | made_by | where)
+    own = {"content": without_names(message.get("content"))}
+    return foreign_draft("assistant/message", message | own | made_by | where)

@@ -1,6 +1,8 @@
-"""The model's way back to what compactions hid: ``ccr_retrieve``, offered once there is something to read.
+"""The model's way back to what it does not see: ``ccr_retrieve``, offered once there is something to read.
 
-Source: S-165..S-168, K-15 (it reads the nodes that the replacement shadows).
+It reads what compactions hid, and the blobs that the log names: whole outputs and attached files.
+
+Source: S-165..S-168, K-15 (it reads the nodes that the replacement shadows), K-4.
 """
 
 from typing import Final
@@ -9,9 +11,12 @@ import attrs
 import trio
 
 from actors.errors.rules import SettingError
+from actors.ids import SessionId
 from actors.json import JsonObject, JsonValue
+from actors.log.blobs import is_digest, named_blobs
 from actors.log.events import Event
 from actors.log.log import Log
+from actors.log.overflow import READER
 from actors.log.project import event_message, message_to_wire
 from actors.log.projection import (
     AssistantMessage,
@@ -19,21 +24,31 @@ from actors.log.projection import (
     ProjectedMessage,
     ToolResultMessage,
 )
+from actors.ports.blobs import BlobStore
 from actors.ports.model import ToolSchema
 from actors.ports.tool import Effect, ToolContext, ToolOutput
 from actors.rules.ccr import Archive, directory, page, render
+from actors.session.blob_pages import BlobPages
 
-NAME: Final = "ccr_retrieve"
+NAME: Final = READER
 MOST_CALLS: Final = 1024
 """Calls of one reply that are looked for."""
 _SCHEMA: Final = ToolSchema(
     NAME,
-    "Read messages that a summary stands for. Without a hash: list what can be read.",
+    "Read what is not shown: messages that a summary stands for, the whole of a long output, an attached"
+    " file. Without a hash: list what can be read.",
     {
         "type": "object",
         "properties": {
-            "hash": {"type": "string", "description": "the hash behind <<ccr: in the summary"},
+            "hash": {
+                "type": "string",
+                "description": "the hash behind <<ccr: in the summary, or sha256:... of an output or file",
+            },
             "fromMessage": {"type": "integer", "description": "go on from this message"},
+            "fromByte": {
+                "type": "integer",
+                "description": "go on from this byte of an output or file",
+            },
         },
         "additionalProperties": False,
     },
@@ -41,15 +56,16 @@ _SCHEMA: Final = ToolSchema(
 
 
 def has_archives(log: Log) -> bool:
-    """Whether anything was put away."""
-    return any(event.type == "compaction/end" for event in log.events())
+    """Whether anything was put away, or is kept outside the log."""
+    return any(event.type == "compaction/end" or named_blobs(event.body) for event in log.events())
 
 
 class RetrieveTool:
-    """Reads the archives of one session."""
+    """Reads the archives and the blobs of one session."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: Log, store: BlobStore, session_id: SessionId) -> None:
         self._log = log
+        self._blobs = BlobPages(log, store, session_id)
 
     @property
     def schema(self) -> ToolSchema:
@@ -63,7 +79,7 @@ class RetrieveTool:
 
     @property
     def timeout_s(self) -> float | None:
-        """It waits for nothing."""
+        """It waits for the store alone."""
         return None
 
     async def call(self, arguments: JsonValue, context: ToolContext) -> ToolOutput:  # noqa: ARG002 - the port
@@ -73,7 +89,9 @@ class RetrieveTool:
         ends = self._ends()
         wanted = given.get("hash")
         if wanted is None:
-            return ToolOutput(content=_listed(directory(ends)))
+            return ToolOutput(content=_listed(directory(ends), self._blobs.listed()))
+        if isinstance(wanted, str) and is_digest(wanted):
+            return await self._blobs.read(wanted, given.get("fromByte", 0))
         end = next((end for end in ends if end.get("ccrHash") == wanted), None)
         if end is None:
             return ToolOutput(
@@ -126,6 +144,6 @@ def _named(message: ProjectedMessage, names: dict[str, str]) -> ProjectedMessage
     return attrs.evolve(message, tool_name=names.get(message.tool_call_id, ""))
 
 
-def _listed(archives: list[Archive]) -> str:
+def _listed(archives: list[Archive], blobs: list[str]) -> str:
     lines = [f"{a.hash}: {a.messages} messages, {a.chars} characters" for a in archives]
-    return "\n".join(lines) or "nothing was put away"
+    return "\n".join([*lines, *blobs]) or "nothing was put away"

@@ -98,7 +98,7 @@ class SessionState:
         if self._tools is None:
             if self._archived is None:
                 self._archived = has_archives(self.log)
-            mine = {NAME: RetrieveTool(self.log)} if self._archived else {}
+            mine = {NAME: RetrieveTool(self.log, self.services.store, self.id)} if self._archived else {}
             within = self.handed_down
             named = self.agent.tools.items()
             self._tools = mine | {n: t for n, t in named if within is None or n in within}
@@ -124,6 +124,11 @@ class SessionState:
         """A compaction put something away: the model may read it from now on."""
         self._archived = True
         self.context_changed()
+
+    def set_apart(self) -> None:
+        """Something is kept outside the log: the model may read it from now on."""
+        if not self._archived:
+            self._archived, self._tools = True, None
 
     def context_changed(self) -> None:
         """The history was changed behind the model's back: what was known about it is not any more."""

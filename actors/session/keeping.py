@@ -1,0 +1,169 @@
+"""The output guard: what a tool returned in full is kept outside the log when no event may hold it.
+
+Source: K-4, K-5, K-14, S-43 of the scenarios.
+"""
+
+import binascii
+from base64 import b64decode
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+from typing import Final
+
+import attrs
+import trio
+
+from actors.errors import StoreError, UsageError
+from actors.errors.blobs import BlobTooLargeError
+from actors.ids import SessionId
+from actors.json import JsonObject, JsonValue
+from actors.log.blobs import blobs_of
+from actors.log.budget import Blocks
+from actors.log.json_text import units
+from actors.log.overflow import (
+    BLOCKS_TYPE,
+    TEXT_TYPE,
+    Kept,
+    as_text,
+    excerpt,
+    is_large,
+    kept_note,
+    lone_text,
+    lost_note,
+    pieces,
+    shown_bytes,
+)
+from actors.ports.blobs import Blob
+from actors.session.call import CallOutcome, refused
+from actors.session.services import Services
+
+_INLINE_CHARS: Final = 4096
+"""Base64 of a picture that may stand in the log."""
+
+
+class Keeper:
+    """Guards the outputs of one session's calls.
+
+    ``give_up()`` may be called from any task: what is being written is not waited for any longer.
+    """
+
+    def __init__(self, services: Services, session_id: SessionId) -> None:
+        self._services, self._session_id = services, session_id
+        self._scope = trio.CancelScope()
+
+    def give_up(self) -> None:
+        """Keep nothing more; safe to repeat."""
+        self._scope.cancel()
+
+    async def guarded(self, outcome: CallOutcome) -> CallOutcome:
+        """Return an outcome that an event can hold: pictures and large outputs by digest.
+
+        What cannot be kept is cut, and the model is told why.
+
+        Cancellation:
+            Nothing was kept that an event will name.
+        """
+        try:
+            await self._check_names(outcome)
+            pictured = await self._with_pictures(outcome)
+            large = is_large(pictured.content)
+            return await self._with_excerpt(pictured) if large else pictured
+        except UsageError as fault:
+            told = refused("TOOL_RESULT_INVALID", str(fault))
+            return attrs.evolve(told, voted=outcome.voted)
+
+    async def _check_names(self, outcome: CallOutcome) -> None:
+        """A result may name what the session holds, and nothing else."""
+        content: JsonValue = (
+            outcome.content if isinstance(outcome.content, str) else [*outcome.content]
+        )
+        for digest in (*blobs_of(content), *blobs_of(outcome.meta)):
+            await self._services.store.blob(self._session_id, digest)
+
+    async def _with_pictures(self, outcome: CallOutcome) -> CallOutcome:
+        if isinstance(outcome.content, str) or not any(map(_is_inline, outcome.content)):
+            return outcome
+        blocks = [await self._picture(b) if _is_inline(b) else b for b in outcome.content]
+        return attrs.evolve(outcome, content=blocks)
+
+    async def _picture(self, block: JsonObject) -> JsonObject:
+        """Return the block of a picture by digest; one that cannot be kept stays as it is, for the budget."""
+        try:
+            data = b64decode(str(block["data"]), validate=True)
+        except (binascii.Error, ValueError):
+            return block
+        kept = await self._put(iter([data]))
+        if not isinstance(kept, Blob):
+            return block
+        rest = {key: value for key, value in block.items() if key != "data"}
+        return rest | {"blob": kept.digest, "sizeBytes": kept.size_bytes}
+
+    async def _with_excerpt(self, outcome: CallOutcome) -> CallOutcome:
+        content = outcome.content
+        text = as_text(content)
+        counted = _Counted(text)
+        blob = await self._put(iter(counted))
+        if not isinstance(blob, Blob):
+            total = sum(map(units, pieces(text)))
+            cut = excerpt(content, total, lost_note(blob))
+            return attrs.evolve(outcome, content=cut)
+        kept = Kept(digest=blob.digest, size_bytes=blob.size_bytes, media_type=_media_type(content))
+        note = kept_note(kept, shown_bytes(content, counted.units))
+        cut = excerpt(content, counted.units, note)
+        return attrs.evolve(outcome, content=cut, overflow=kept.pointer())
+
+    async def _put(self, chunks: Iterator[bytes]) -> Blob | str:
+        """Keep content; when that cannot be, say why."""
+        limit = self._services.limits.blob_bytes
+        with self._scope:
+            try:
+                async with aclosing(bounded(chunks, limit)) as bytes_:
+                    return await self._services.store.put_blob(
+                        self._session_id,
+                        bytes_,
+                        now_ms=self._services.clock.now_ms(),
+                        epoch=self._services.epoch,
+                    )
+            except BlobTooLargeError:
+                return f"it has more than {limit} bytes"
+            except StoreError as failed:
+                return f"{failed.code}"
+        return "the turn was interrupted"
+
+
+class _Counted:
+    """The bytes of a text piece by piece, and its length as it goes by."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.units = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in pieces(self._text):
+            self.units += units(piece)
+            yield piece.encode()
+
+
+async def bounded(chunks: Iterator[bytes], limit_bytes: int) -> AsyncGenerator[bytes, None]:
+    """Yield what comes, letting others have their turn in between.
+
+    Raises:
+        BlobTooLargeError: it is more than ``limit_bytes``.
+    """
+    left = limit_bytes
+    for chunk in chunks:
+        await trio.lowlevel.checkpoint()
+        left -= len(chunk)
+        if left < 0:
+            raise BlobTooLargeError(limit_bytes)
+        yield chunk
+
+
+def _is_inline(block: object) -> bool:
+    if not isinstance(block, dict):  # a tool may return anything
+        return False
+    data = block.get("data")
+    return block.get("type") == "image" and isinstance(data, str) and len(data) > _INLINE_CHARS
+
+
+def _media_type(content: str | Blocks) -> str:
+    return TEXT_TYPE if isinstance(content, str) or lone_text(content) is not None else BLOCKS_TYPE
