@@ -8,7 +8,7 @@ from actors.log.projection import Projection
 from actors.ports.tool import ToolContext, ToolOutput
 from actors.rules.budget import Budget
 from actors.rules.policy import Policy, PolicyEntry, PolicyTable
-from actors.session.agent import Agent
+from actors.session.agent import Agent, Fallback
 from actors.session.asks import Ask, AskOutcome
 from actors.session.compaction import CompactionOutcome
 from actors.session.interruption import Interruption
@@ -48,6 +48,7 @@ __all__ = [
     "Event",
     "Feed",
     "Following",
+    "Fallback",
     "Hide",
     "Interruption",
     "Limits",

@@ -87,10 +87,15 @@ class AssistantMessageAdded:
 
 @attrs.frozen(kw_only=True)
 class AttemptFailed:
-    """``assistant/attempt``: a settled attempt that gave no message, with what it delivered."""
+    """``assistant/attempt``: a settled attempt that gave no message, with what it delivered.
+
+    ``model`` is ``provider/model``, as it was asked.
+    """
 
     turn: int | None = None
     step: int | None = None
+    attempt: int | None = None
+    model: str | None = None
     content: Any = None
     usage: Any = None
     error_message: str | None = None
@@ -218,7 +223,7 @@ class CompactionEnded:
 
 @attrs.frozen(kw_only=True)
 class RetryLogged:
-    """``llm/retry``."""
+    """``llm/retry``; with the reason ``fallback`` it names the ``model`` that is asked instead."""
 
     attempt: int
     max_attempts: int
@@ -227,6 +232,7 @@ class RetryLogged:
     reason: str | None = None
     decided_by: str | None = None
     error_message: str | None = None
+    model: str | None = None
 
 
 @attrs.frozen(kw_only=True)

@@ -10,10 +10,12 @@ import attrs
 
 Bucket: TypeAlias = Literal["transient", "overflow", "quota", "auth", "non-retryable"]
 HookWord: TypeAlias = Literal["retry", "stop"]
-Reason: TypeAlias = Literal["overflow", "hook", "auth-refresh", "hook-stop"]
+Reason: TypeAlias = Literal["overflow", "hook", "auth-refresh", "hook-stop", "fallback"]
 
 HOST_CODES: Final = frozenset({"LLM_INFLIGHT_LIMIT", "LLM_STREAM_IDLE_TIMEOUT"})
 """Failures that this side caused; they are always worth another attempt."""
+NOT_THERE: Final = "LLM_MODEL_UNKNOWN"
+"""The provider has no such model: another one may answer."""
 
 _OVERFLOW: Final = re.compile(
     r"context[ _-](length|window|size|limit)|prompt is too long|too many (input )?tokens"
@@ -59,14 +61,18 @@ def classify(message: str, code: str = "") -> Bucket:
 
 @attrs.frozen(kw_only=True)
 class RetryPolicy:
-    """How often, and how long between.
+    """How often, and how long between; and when another model is asked instead, if there is one.
 
-    Source: L-92.
+    Source: L-92, K-10.
     """
 
     enabled: bool = True
     limit: int = 3
     base_ms: float = 1000
+    longest_retry_after_s: float = 120.0
+    """A provider that asks for a longer wait is not waited for: the failure is final for its model."""
+    fallback_on: frozenset[Bucket] = frozenset({"transient", "quota", "auth"})
+    """Final failures for which the next model is asked; one that the provider does not have is left always."""
 
     def delay_ms(self, attempt: int, r: float, retry_after_s: float | None = None) -> float:
         """Return the wait before the retry ``attempt`` (from 1): doubled each time, up to half of it cut by chance.
@@ -78,6 +84,10 @@ class RetryPolicy:
         """
         backoff_ms: float = self.base_ms * 2 ** (attempt - 1) * (0.5 + r / 2)
         return max(backoff_ms, (retry_after_s or 0) * 1000)
+
+    def too_long(self, retry_after_s: float | None) -> bool:
+        """Return whether the provider asks for a longer wait than is made."""
+        return retry_after_s is not None and retry_after_s > self.longest_retry_after_s
 
 
 @attrs.frozen(kw_only=True)
@@ -91,12 +101,14 @@ class RetryState:
     """Retries by the host or a hook; they share one counter."""
     overflow_tried: bool = False
     auth_tried: bool = False
+    fallbacks: int = 0
+    """Models that were given up; each begins with retries of its own."""
     last_reason: Reason | None = None
 
     @property
     def retried(self) -> bool:
         """Whether anything was tried again."""
-        return self.attempts > 0 or self.overflow_tried or self.auth_tried
+        return self.attempts > 0 or self.overflow_tried or self.auth_tried or self.fallbacks > 0
 
 
 @attrs.frozen(kw_only=True)
@@ -104,6 +116,7 @@ class Failure:
     """A request that failed."""
 
     bucket: Bucket
+    code: str = ""
     retry_after_s: float | None = None
 
 
@@ -143,6 +156,13 @@ class RefreshThenRetry:
     state: RetryState
 
 
+@attrs.frozen
+class FallBack:
+    """Ask the next model at once; the failure is final for this one."""
+
+    state: RetryState
+
+
 @attrs.frozen(kw_only=True)
 class GiveUp:
     """The failure is final; ``recorded`` says whether ``llm/retry`` with phase ``exhausted`` is written."""
@@ -159,7 +179,7 @@ class GiveUp:
         return "hook" if self.reason in {"hook", "hook-stop"} else "host"
 
 
-Decision: TypeAlias = Retry | CompactThenRetry | RefreshThenRetry | GiveUp
+Decision: TypeAlias = Retry | CompactThenRetry | RefreshThenRetry | FallBack | GiveUp
 
 
 @attrs.frozen(kw_only=True)
@@ -169,6 +189,8 @@ class RetryMeans:
     compactor: bool = False
     refresher: bool = False
     """Credentials can be refreshed and the provider is known."""
+    fallback: bool = False
+    """There is another model."""
 
 
 def decide(
@@ -182,21 +204,44 @@ def decide(
     """Return what to do after a failure.
 
     Hooks have no say over an overflow. A hook that says ``retry`` is followed for every other bucket,
-    within the same counter and only while retries are enabled.
+    within the same counter and only while retries are enabled. A hook that says ``stop`` ends it for every
+    model.
 
-    Source: L-94, L-95, L-99..L-101.
+    Source: L-94, L-95, L-99..L-101, K-10.
     """
     if failure.bucket == "overflow":
         return _overflow(state, means)
     if advice is not None and advice.word == "stop":
         return GiveUp(recorded=True, attempt=state.attempts, reason="hook-stop")
+    decision = _same_model(policy, state, failure, r, advice, means)
+    final = isinstance(decision, GiveUp)
+    if final and means.fallback and _falls_back(policy, failure):
+        number = state.fallbacks + 1
+        return FallBack(
+            attrs.evolve(
+                state, attempts=0, auth_tried=False, fallbacks=number, last_reason="fallback"
+            )
+        )
+    return decision
+
+
+def _falls_back(policy: RetryPolicy, failure: Failure) -> bool:
+    return failure.bucket in policy.fallback_on or failure.code == NOT_THERE
+
+
+def _same_model(
+    policy: RetryPolicy,
+    state: RetryState,
+    failure: Failure,
+    r: float,
+    advice: HookAdvice | None,
+    means: RetryMeans,
+) -> Decision:
     asked = advice is not None
-    if (
-        (failure.bucket == "transient" or asked)
-        and policy.enabled
-        and state.attempts < policy.limit
-    ):
-        return _again(policy, state, failure, r, advice)
+    left = policy.enabled and state.attempts < policy.limit
+    if (failure.bucket == "transient" or asked) and left:
+        too_long = policy.too_long(failure.retry_after_s)
+        return give_up(state) if too_long else _again(policy, state, failure, r, advice)
     may_refresh = policy.enabled and means.refresher and not state.auth_tried
     if failure.bucket == "auth" and not asked and may_refresh:
         return RefreshThenRetry(attrs.evolve(state, auth_tried=True, last_reason="auth-refresh"))
@@ -205,7 +250,7 @@ def decide(
 
 def give_up(state: RetryState) -> GiveUp:
     """Return the end of a run that cannot go on; it is recorded only when something was tried (L-99)."""
-    attempt = state.attempts or int(state.retried)
+    attempt = state.attempts or state.fallbacks or int(state.retried)
     return GiveUp(recorded=state.retried, attempt=attempt, reason=state.last_reason)
 
 

@@ -30,6 +30,14 @@ def _by_name(tools: Iterable[Tool] | Mapping[str, Tool]) -> Mapping[str, Tool]:
     return named
 
 
+@attrs.frozen
+class Fallback:
+    """Another model that answers when the one before it has failed for good; ``context_window`` as in Agent."""
+
+    model: Model
+    context_window: int | None = None
+
+
 @attrs.frozen(kw_only=True)
 class Agent:
     """A named way to answer.
@@ -56,6 +64,9 @@ class Agent:
     retry: RetryPolicy = attrs.field(factory=RetryPolicy)
     config: JsonObject = attrs.field(factory=dict)
 
+    fallbacks: Sequence[Fallback] = ()
+    """Who is asked, in this order, for the rest of a turn whose model has failed for good (``retry.fallback_on``
+    says when); the next turn begins with ``model`` again."""
 
 class AgentBook:
     """The agents that an engine was opened with, by name."""

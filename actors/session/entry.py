@@ -11,8 +11,9 @@ from actors.log.events import Draft
 from actors.log.request import request_messages
 from actors.log.request_context import RequestContext, context_change
 from actors.log.request_header import header_of, header_snapshot
-from actors.ports.model import ModelRequest, ToolSchema
+from actors.ports.model import Model, ModelRequest, ToolSchema
 from actors.rules.queue import take
+from actors.session.agent import Fallback
 from actors.session.state import SessionState
 
 _BACKGROUND: Final = frozenset(("delegation", "trigger"))
@@ -25,6 +26,13 @@ class Entry:
     def __init__(self, session: SessionState, turn: int) -> None:
         self._session = session
         self._turn = turn
+        self.fallback: Fallback | None = None
+        """Who answers instead of the agent's model."""
+
+    @property
+    def model(self) -> Model:
+        """Who answers."""
+        return self.fallback.model if self.fallback is not None else self._session.model
 
     def waiting(self) -> bool:
         """Whether input waits for the next step."""
@@ -51,7 +59,7 @@ class Entry:
             step=step,
             attempt=attempt,
             background=self._session.record.origin in _BACKGROUND,
-            model=self._session.model.name,
+            model=self.model.name,
             messages=request_messages(self._session.log.projection().messages),
             tools=self._schemas(),
             config=self._session.agent.config,
@@ -89,13 +97,14 @@ class Entry:
 
     def _context(self) -> list[Draft]:
         """The route of the request, when it is another than the last one logged (D-105)."""
-        provider, _, model = self._session.model.name.partition("/")
-        route = RequestContext(provider, model, self._session.agent.context_window)
+        provider, _, model = self.model.name.partition("/")
+        answers = self.fallback or self._session.agent
+        route = RequestContext(provider, model, answers.context_window)
         changed = context_change(self._session.log.fold.context, route)
         return [Draft("request/context", changed)] if changed is not None else []
 
     def _header(self) -> JsonObject:
-        provider, _, model = self._session.model.name.partition("/")
+        provider, _, model = self.model.name.partition("/")
         named: JsonObject = {"provider": provider, "model": model}
         header: JsonObject = {"config": named | self._session.agent.config}
         schemas = self._schemas()

@@ -15,6 +15,7 @@ from actors.rules.retry import (
     CompactThenRetry,
     Decision,
     Failure,
+    FallBack,
     GiveUp,
     Retry,
     RetryMeans,
@@ -34,6 +35,7 @@ from actors.session.replies import (
     remembered_part,
     retry_data,
     specs,
+    waits_too_long,
 )
 from actors.session.state import SessionState
 from actors.session.stream import Stream
@@ -42,7 +44,7 @@ from actors.session.stream import Stream
 class Exchange:
     """Asks the model for one turn, and writes what it answers.
 
-    Retries count for the whole turn (L-93). The calls of the last reply are in :attr:`calls`.
+    Retries count for the whole turn (L-93), those of each model apart. The calls of the last reply are in :attr:`calls`.
     """
 
     def __init__(self, session: SessionState, entry: Entry) -> None:
@@ -91,8 +93,7 @@ class Exchange:
         if self._stream is None or self._request is None:
             return []
         request = self._request
-        asked = RequestStarted(turn=request.turn, step=request.step, attempt=request.attempt)
-        return [asked, *self._stream.shown()]
+        return [_started(request), *self._stream.shown()]
 
     async def _prepared(self, failed: Failed, request: ModelRequest) -> bool:
         """Log the failure; True when the model is to be asked again now."""
@@ -102,6 +103,9 @@ class Exchange:
         if isinstance(decision, Retry):
             await self._wait(failed, attempted, decision)
             return True
+        if isinstance(decision, FallBack):
+            await self._fall_back(failed, attempted)
+            return True
         if isinstance(decision, CompactThenRetry) and await self._make_room(failed, attempted):
             return True
         end = decision if isinstance(decision, GiveUp) else give_up(self._retries)
@@ -109,22 +113,30 @@ class Exchange:
         return False
 
     async def _ask(self, request: ModelRequest) -> Assembled | Failed:
-        turn, step, attempt = request.turn, request.step, request.attempt
-        self._session.live(RequestStarted(turn=turn, step=step, attempt=attempt))
-        stream = Stream(request, self._session.live, self._session.services.limits.stream_idle_s)
+        self._session.live(_started(request))
+        stream = Stream(request, self._session.live, self._session.services.limits.silence_s)
         self._stream = stream
-        return await stream.run(self._session.model)
+        answer = await stream.run(self._entry.model)
+        policy = self._session.agent.retry
+        if isinstance(answer, Failed) and policy.too_long(answer.retry_after_s):
+            return waits_too_long(answer, policy.longest_retry_after_s)
+        return answer
 
     def _delivered(self) -> list[JsonObject]:
         stream, self._stream = self._stream, None
         return remembered_part(stream.delivered()) if stream is not None else []
 
     def _decide(self, failed: Failed) -> Decision:
-        failure = Failure(bucket=failed.bucket, retry_after_s=failed.retry_after_s)
-        chance = self._session.services.ids.uniform()
-        means = RetryMeans(compactor=self._session.compact_overflow is not None)
-        decision = decide(self._session.agent.retry, self._retries, failure, chance, means=means)
-        if isinstance(decision, Retry | CompactThenRetry):
+        failure = Failure(
+            bucket=failed.bucket, code=failed.code, retry_after_s=failed.retry_after_s
+        )
+        agent, chance = self._session.agent, self._session.services.ids.uniform()
+        means = RetryMeans(
+            compactor=self._session.compact_overflow is not None,
+            fallback=self._retries.fallbacks < len(agent.fallbacks),
+        )
+        decision = decide(agent.retry, self._retries, failure, chance, means=means)
+        if isinstance(decision, Retry | CompactThenRetry | FallBack):
             self._retries = decision.state
         return decision
 
@@ -142,6 +154,15 @@ class Exchange:
         with self._session.retrying(retry.attempt, limit, retry.delay_ms):
             await trio.sleep(retry.delay_ms / 1000)
         self._waiting = []
+
+    async def _fall_back(self, failed: Failed, attempted: Draft) -> None:
+        """The model has failed for good: the next one is asked at once, for the rest of the turn."""
+        fallbacks, number = self._session.agent.fallbacks, self._retries.fallbacks
+        self._entry.fallback = fallbacks[number - 1]
+        named: JsonObject = {"reason": "fallback", "model": self._entry.model.name}
+        scheduled = retry_data("scheduled", number, len(fallbacks)) | named
+        scheduled |= {"errorMessage": failed.message, "decidedBy": "host"}
+        await self._session.journal.commit(attempted, foreign_draft("llm/retry", scheduled))
 
     async def _make_room(self, failed: Failed, attempted: Draft) -> bool:
         """The request did not fit: compact once; False when that gains nothing (L-100)."""
@@ -203,3 +224,9 @@ class Exchange:
         self._stream = None
         self.calls = specs(events[1:], fresh, reply.calls, request)
         return None
+
+
+def _started(request: ModelRequest) -> RequestStarted:
+    return RequestStarted(
+        turn=request.turn, step=request.step, attempt=request.attempt, model=request.model
+    )

@@ -31,11 +31,15 @@ class StreamDelta:
 
 @attrs.frozen(kw_only=True)
 class RequestStarted:
-    """The model is being asked; ``attempt`` counts from 1 in each step."""
+    """The model of that name is being asked; ``attempt`` counts from 1 in each step.
+
+    What an earlier attempt of the step had shown is no part of the reply that follows.
+    """
 
     turn: int
     step: int
     attempt: int
+    model: str
 
 
 @attrs.frozen(kw_only=True)

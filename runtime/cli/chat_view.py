@@ -143,10 +143,9 @@ class View:
     def _retry(self, data: JsonObject) -> Iterator[str]:
         if data.get("phase") == "scheduled":
             self._said.clear()
-            seconds = _number(data, "delayMs") / _MS
-            yield self._row(
-                _YELLOW, f"(again in {seconds:.1f} s: {plain(_text(data, 'errorMessage'))})"
-            )
+            seconds, model = _number(data, "delayMs") / _MS, plain(_text(data, "model"))
+            when = f"now with {model}" if model else f"again in {seconds:.1f} s"
+            yield self._row(_YELLOW, f"({when}: {plain(_text(data, 'errorMessage'))})")
 
     def _decided(self, data: JsonObject) -> Iterator[str]:
         yield self._row(_DIM, f"({_text(data, 'decision')}, by {_text(data, 'source')})")

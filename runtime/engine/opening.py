@@ -3,7 +3,12 @@
 import os
 import platform
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    nullcontext,
+)
 from typing import Literal
 
 import trio
@@ -14,7 +19,7 @@ from actors.ports.store import EventStore
 from actors.ports.tool import Tool
 from actors.ports.world import Clock, IdSource
 from actors.rules.policy import Policy
-from actors.session.agent import Agent, AgentBook
+from actors.session.agent import Agent, AgentBook, Fallback
 from actors.session.asks import AskTable
 from actors.session.limits import Limits
 from actors.session.prepared import PreparedLogs
@@ -48,6 +53,7 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
     *,
     agents: Sequence[Agent] = (),
     model: Model | str | None = None,
+    fallbacks: Sequence[Model | str] = (),
     tools: Sequence[Tool] = (),
     system: str | None = None,
     policy: Policy = ASK,
@@ -67,6 +73,8 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
         agents: further agents by name, beside the one that the next four arguments describe.
         model: who answers in sessions of the agent ``default``: a model, or the name of one, such as
             ``"openai/gpt-5"`` (see :func:`runtime.models.naming.open_model`).
+        fallbacks: who answers instead, in this order, for the rest of a turn whose model has failed for good;
+            the log names who answered.
         tools: what it may ask for.
         system: its prompt.
         policy: what its calls are judged by.
@@ -94,13 +102,18 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
     _check(recovery, policy, limits)
     bounds = limits or Limits()
     governors = Governors(bounds.rates)
-    async with _opened(model, governors) as answering, open_store(store) as opened:
+    async with (
+        _opened(model, governors) as answering,
+        _fallen_back(fallbacks, governors) as others,
+        open_store(store) as opened,
+    ):
         default = Agent(
             model=answering,
             tools=tools,
             system=system,
             policy=policy,
             context_window=window_of(answering.name) if answering is not None else None,
+            fallbacks=others,
         )
         epoch = await opened.claim(_owner(), take_over=take_over)
         services = Services(
@@ -131,6 +144,15 @@ def _opened(
 ) -> AbstractAsyncContextManager[Model | None]:
     """A model that was named is the engine's own; one that was given stays its owner's."""
     return open_model(model, governors) if isinstance(model, str) else nullcontext(model)
+
+
+@asynccontextmanager
+async def _fallen_back(
+    models: Sequence[Model | str], governors: Governors
+) -> AsyncIterator[tuple[Fallback, ...]]:
+    async with AsyncExitStack() as stack:
+        opened = [await stack.enter_async_context(_opened(one, governors)) for one in models]
+        yield tuple(Fallback(one, window_of(one.name)) for one in opened if one is not None)
 
 
 @asynccontextmanager

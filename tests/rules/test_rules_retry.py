@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from actors.rules.retry import (
     CompactThenRetry,
     Failure,
+    FallBack,
     GiveUp,
     HookAdvice,
     RefreshThenRetry,
@@ -135,3 +136,28 @@ def test_every_run_ends_after_a_bounded_number_of_requests(failures):
 def test_giving_up_by_hand_says_what_was_tried_last():
     assert give_up(RetryState()) == GiveUp()
     assert give_up(RetryState(attempts=2)) == GiveUp(recorded=True, attempt=2)
+
+
+def test_a_wait_above_the_limit_is_not_made():
+    long = Failure(bucket="transient", retry_after_s=120.5)
+    assert decide(POLICY, RetryState(), long, 0) == GiveUp()
+    waited = decide(POLICY, RetryState(), Failure(bucket="transient", retry_after_s=120), 0)
+    assert isinstance(waited, Retry)
+    assert waited.delay_ms == 120_000
+
+
+@given(BUCKETS, ADVICE, st.integers(0, 3), st.booleans())
+def test_the_next_model_is_asked_only_where_this_one_would_be_given_up(
+    bucket, advice, attempts, enabled
+):
+    policy, state = RetryPolicy(enabled=enabled), RetryState(attempts=attempts)
+    failure = Failure(bucket=bucket)
+    alone = decide(policy, state, failure, 0, advice)
+    helped = decide(policy, state, failure, 0, advice, RetryMeans(fallback=True))
+    stopped = advice is not None and advice.word == "stop"
+    if isinstance(alone, GiveUp) and bucket in policy.fallback_on and not stopped:
+        assert isinstance(helped, FallBack)
+        assert (helped.state.attempts, helped.state.fallbacks) == (0, 1)
+        assert give_up(helped.state) == GiveUp(recorded=True, attempt=1, reason="fallback")
+    else:
+        assert helped == alone
