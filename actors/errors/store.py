@@ -189,5 +189,5 @@ class StoreSpecError(UsageError):
     def __str__(self) -> str:
         return (
             f'{self.spec!r} does not name a store ({self.why}): use ":memory:", a path, '
-            'or "sqlite:///path"'
+            '"sqlite:///path" or "postgresql://user@host/database"'
         )

@@ -20,12 +20,14 @@ from runtime.stores.writes import Write
 PIECE = 5_000
 """Events removed in one transaction."""
 
-_NEED = "SELECT max(min(cut, coalesce(kept, cut))) FROM sessions WHERE source = ?"
+_NEED = "SELECT max(CASE WHEN kept < cut THEN kept ELSE cut END) FROM sessions WHERE source = ?"
 """How many events are still read through a session: a fork reads up to its cut, but a fork that was
 deleted itself only what its own forks read through it."""
 _BURY = "UPDATE sessions SET kept = ?, parent = NULL, agent = '', title = NULL WHERE key = ?"
 _SETTLE = "DELETE FROM open_work WHERE id = ?"
-_THROW = "INSERT OR IGNORE INTO trash SELECT key FROM sessions WHERE key = ? AND kept IS NOT NULL"
+_THROW = """
+    INSERT INTO trash SELECT key FROM sessions WHERE key = ? AND kept IS NOT NULL ON CONFLICT DO NOTHING
+"""
 _NEXT = "SELECT session, source, kept FROM trash JOIN sessions ON key = session LIMIT 1"
 _LAST = "SELECT max(seq) FROM events WHERE session = ?"
 _TRIM = "DELETE FROM events WHERE session = ? AND seq >= ?"

@@ -49,7 +49,7 @@ class ReadRows(Read):
     def run(self, db: apsw.Connection) -> list[SessionRow]:
         """See the port."""
         try:
-            return [_to_session_row(row) for row in self._page(db, _RECORD + _EVENTS + _FROM)]
+            return [to_session_row(row) for row in self._page(db, _RECORD + _EVENTS + _FROM)]
         except _DAMAGE:
             return [read_row(db, row[0]) for row in self._page(db, _RECORD + _NO_EVENTS + _FROM)]
 
@@ -80,12 +80,13 @@ def read_row(db: apsw.Connection, session_id: str) -> SessionRow:
         SessionNotFoundError: there is no such session.
     """
     try:
-        return _to_session_row(one(db, _ONE, session_id))
+        return to_session_row(one(db, _ONE, session_id))
     except _DAMAGE as error:
-        return _to_session_row(one(db, _ONE_RECORD, session_id), damage=str(error))
+        return to_session_row(one(db, _ONE_RECORD, session_id), damage=str(error))
 
 
-def _to_session_row(row: tuple[Any, ...], damage: str | None = None) -> SessionRow:
+def to_session_row(row: tuple[Any, ...], damage: str | None = None) -> SessionRow:
+    """Return a row of the columns id to cut, length and last write as the port shows it."""
     id_, created_ms, agent, title, parent, origin, source, cut, length, updated_ms = row
     record = SessionRecord(
         id=id_,

@@ -1,4 +1,4 @@
-"""What an operator may choose about a SQLite store."""
+"""What an operator may choose about a store."""
 
 from typing import Literal, TypeAlias
 
@@ -10,7 +10,17 @@ Durability: TypeAlias = Literal["full", "normal", "memory"]
 
 
 @attrs.frozen(kw_only=True)
-class SqliteSettings:
+class BlobSettings:
+    """How a store keeps content beside the events."""
+
+    blob_piece_bytes: int = 512 * 1024
+    """Bytes of a blob that one write brings in, so that no commit waits for a large one."""
+    blob_read_bytes: int = 4 * 1024 * 1024
+    """Bytes of a blob that a read fetches before it lets others have their turn."""
+
+
+@attrs.frozen(kw_only=True)
+class SqliteSettings(BlobSettings):
     """How a SQLite store commits and reads.
 
     Source: performance.md, points 3 and 4.
@@ -30,7 +40,3 @@ class SqliteSettings:
     """Reading connections."""
     chunk_events: int = 2_000
     """Events that a long read fetches before it lets others have their turn."""
-    blob_piece_bytes: int = 512 * 1024
-    """Bytes of a blob that one write brings in, so that no commit waits for a large one."""
-    blob_read_bytes: int = 4 * 1024 * 1024
-    """Bytes of a blob that a read fetches before it lets others have their turn."""

@@ -19,7 +19,10 @@ from runtime.stores.reading import STAND, Chunk, Read, ReadEvents, ancestor, one
 from runtime.stores.transaction import Transaction
 from runtime.stores.writes import Write
 
-_PUT = "INSERT OR REPLACE INTO snapshots (session, seq, body) VALUES (?, ?, ?)"
+_PUT = """
+    INSERT INTO snapshots (session, seq, body) VALUES (?, ?, ?)
+    ON CONFLICT (session) DO UPDATE SET seq = excluded.seq, body = excluded.body
+"""
 _FIND = "SELECT sessions.id, seq FROM snapshots JOIN sessions ON key = session WHERE session = ?"
 _BODY = "SELECT body FROM snapshots WHERE session = ?"
 FORGET = "DELETE FROM snapshots WHERE session = ?"

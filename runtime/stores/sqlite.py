@@ -24,9 +24,9 @@ from runtime.stores.handover import Handover
 from runtime.stores.listing import ReadRow, ReadRows, ReadUnsettled
 from runtime.stores.readers import Reader, serve_reads
 from runtime.stores.reading import Chunk, Read, ReadEvents, SalvageEvents
+from runtime.stores.served_blobs import ServedBlobs
 from runtime.stores.settings import SqliteSettings
 from runtime.stores.snapshots import Opening, PutSnapshot, ReadOpening, ReadSnapshot
-from runtime.stores.sqlite_blobs import SqliteBlobs
 from runtime.stores.writes import Append, Create, Rename, Write
 
 _OPENING_POLL_S = 0.02
@@ -34,14 +34,14 @@ _CLOSE_S = 60.0
 """Only a disk that does not answer can take so long."""
 
 
-class SqliteStore(SqliteBlobs, EventStore):
+class SqliteStore(ServedBlobs, EventStore):
     """Sessions in one file. Made by :func:`open_sqlite`.
 
     Writes of all sessions that are under way together share one commit; reads never wait for writes.
     """
 
     def __init__(self, path: Path, connections: Connections, settings: SqliteSettings) -> None:
-        self._path, self._settings = path, settings
+        self._path, self._settings, self._blob_settings = path, settings, settings
         self._writer = Writer(connections.writer, str(path))
         self._readers = [Reader(connection, str(path)) for connection in connections.readers]
         pages = settings.checkpoint_pages

@@ -1,4 +1,4 @@
-"""The blobs of a SQLite store: its part of the port, beside the events.
+"""The blobs of a store that serves jobs: its part of the port, beside the events.
 
 Source: K-5.
 """
@@ -6,7 +6,7 @@ Source: K-5.
 from abc import abstractmethod
 from collections.abc import AsyncIterable
 from contextlib import suppress
-from typing import cast
+from typing import Any, cast
 
 import trio
 
@@ -17,18 +17,16 @@ from actors.ports.blobs import Blob, BlobStore
 from runtime.stores.blob_reading import Portion, ReadBlob, ReadBlobSize
 from runtime.stores.blob_sweeping import SweepUploads
 from runtime.stores.blob_upload import Upload
-from runtime.stores.handover import Handover
-from runtime.stores.reading import Read
-from runtime.stores.settings import SqliteSettings
-from runtime.stores.writes import Write
+from runtime.stores.settings import BlobSettings
 
 
-class SqliteBlobs(BlobStore):
+class ServedBlobs(BlobStore):
     """Goes through the same writer and the same readers as the events."""
 
-    _settings: SqliteSettings
-    _writes: Handover[Write]
-    _reads: Handover[Read]
+    _blob_settings: BlobSettings
+    _writes: Any
+    """Where the store takes its writes; every store has kinds of its own beside the shared ones."""
+    _reads: Any
 
     @abstractmethod
     async def _sweep(self, epoch: int) -> None:
@@ -38,7 +36,7 @@ class SqliteBlobs(BlobStore):
         self, session_id: SessionId, pieces: AsyncIterable[bytes], *, now_ms: int, epoch: int
     ) -> Blob:
         """See the port."""
-        piece_bytes = self._settings.blob_piece_bytes
+        piece_bytes = self._blob_settings.blob_piece_bytes
         upload = Upload(self._writes, session_id, epoch, piece_bytes=piece_bytes, now_ms=now_ms)
         try:
             return await upload.run(pieces)
@@ -54,7 +52,7 @@ class SqliteBlobs(BlobStore):
     ) -> bytes:
         """See the port. A long read is fetched in portions, so that others have their turn between them."""
         found = bytearray()
-        limit = self._settings.blob_read_bytes
+        limit = self._blob_settings.blob_read_bytes
         while True:
             read = ReadBlob(session_id, digest, start, stop, limit)
             portion = cast("Portion", await self._reads.do(read))

@@ -1,0 +1,276 @@
+"""The PostgreSQL store: one database, one writing connection, readers apart.
+
+Source: design 7.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
+from typing import cast
+
+import psycopg
+import trio
+
+from actors.errors import StoreError
+from actors.errors.store import StoreUnavailableError
+from actors.ids import SessionId
+from actors.log.events import Event
+from actors.ports.store import EventStore, Loaded, SessionRecord, SessionRow, Snapshot, Unsettled
+from runtime.stores.deleting import Delete, Sweep
+from runtime.stores.handover import Handover
+from runtime.stores.postgres.claiming import Claim, Release, Settle
+from runtime.stores.postgres.faults import unavailable
+from runtime.stores.postgres.link import connect
+from runtime.stores.postgres.listing import ReadRow, ReadRows, ReadUnsettled
+from runtime.stores.postgres.reader import AnyRead, Reader
+from runtime.stores.postgres.reading import ReadEvents, SalvageEvents
+from runtime.stores.postgres.schema import find_version, migrate
+from runtime.stores.postgres.serving import serve_groups
+from runtime.stores.postgres.settings import PostgresSettings
+from runtime.stores.postgres.snapshots import Opening, ReadOpening, ReadSnapshot
+from runtime.stores.postgres.target import Target
+from runtime.stores.postgres.writer import AnyWrite, Writer
+from runtime.stores.reading import Chunk
+from runtime.stores.served_blobs import ServedBlobs
+from runtime.stores.snapshots import PutSnapshot
+from runtime.stores.writes import Append, Create, Rename
+
+_READS_PER_HOP = 16
+"""Shares the hop, and keeps a read from waiting for many."""
+_CLOSE_S = 60.0
+"""Longer than any statement may take."""
+
+
+class PostgresStore(ServedBlobs, EventStore):
+    """Sessions in a database that others may use beside it. Made by :func:`open_postgres`.
+
+    Writes of all sessions that are under way together share one statement and one commit; reads never
+    wait for writes.
+    """
+
+    def __init__(self, target: Target, settings: PostgresSettings) -> None:
+        self._name, self._settings, self._blob_settings = target.name, settings, settings
+        self._writer = Writer(target, settings)
+        self._readers = [Reader(target, settings) for _ in range(settings.readers)]
+        self._writes: Handover[AnyWrite] = Handover(self._closed)
+        self._reads: Handover[AnyRead] = Handover(self._closed)
+        self._ended = trio.Event()
+
+    @property
+    def commits(self) -> int:
+        """Transactions committed since it was opened: with many sessions far fewer than appends."""
+        return self._writer.commits
+
+    async def serve(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Write and read until :meth:`aclose`.
+
+        Cancellation:
+            Not cancellable: whoever winds down under a shield must still be able to write. It is
+            bounded by the store's context, which closes the store when it is left.
+        """
+        with trio.CancelScope(shield=True):
+            try:
+                async with trio.open_nursery() as workers:
+                    await self._start(workers)
+                    task_status.started()
+            finally:
+                self._writes.abandon()
+                self._reads.abandon()
+                with trio.move_on_after(_CLOSE_S, shield=True):
+                    await trio.to_thread.run_sync(self._disconnect)
+                self._ended.set()
+
+    async def claim(self, owner: str, *, take_over: bool = False) -> int:
+        """See the port."""
+        epoch = cast("int", await self._writes.do(Claim(owner, take_over)))
+        await self._sweep(epoch)
+        return epoch
+
+    async def release(self, epoch: int) -> None:
+        """See the port."""
+        await self._writes.do(Release(epoch))
+
+    async def create(
+        self, record: SessionRecord, events: Sequence[Event] = (), *, epoch: int
+    ) -> None:
+        """See the port."""
+        await self._writes.do(Create(record.id, epoch, record, events))
+
+    async def append(
+        self, session_id: SessionId, events: Sequence[Event], *, expected_seq: int, epoch: int
+    ) -> None:
+        """See the port."""
+        await self._writes.do(Append(session_id, epoch, events, expected_seq))
+
+    async def read(
+        self, session_id: SessionId, start: int = 0, stop: int | None = None
+    ) -> Sequence[Event]:
+        """See the port. A long log is fetched in pieces, so that others have their turn between them."""
+        return await self._read(ReadEvents, session_id, start, stop)
+
+    async def salvage(self, session_id: SessionId) -> Sequence[Event]:
+        """See the port."""
+        return await self._read(SalvageEvents, session_id, 0, None)
+
+    async def put_snapshot(self, snapshot: Snapshot, *, epoch: int) -> None:
+        """See the port."""
+        await self._writes.do(PutSnapshot(snapshot.session_id, epoch, snapshot))
+
+    async def snapshot(self, session_id: SessionId) -> Snapshot | None:
+        """See the port."""
+        return cast("Snapshot | None", await self._ask(ReadSnapshot(session_id)))
+
+    async def load(self, session_id: SessionId) -> Loaded:
+        """See the port."""
+        job = ReadOpening(session_id, self._settings.chunk_events)
+        row, snapshot, chunk = cast("Opening", await self._ask(job))
+        rest = (
+            await self.read(session_id, chunk.resume, chunk.stop)
+            if chunk.resume < chunk.stop
+            else ()
+        )
+        return Loaded(row, snapshot, [*chunk.events, *rest])
+
+    async def row(self, session_id: SessionId) -> SessionRow:
+        """See the port."""
+        return cast("SessionRow", await self._ask(ReadRow(session_id)))
+
+    async def rows(
+        self, *, after: SessionId | None = None, limit: int = 100, parent: SessionId | None = None
+    ) -> Sequence[SessionRow]:
+        """See the port."""
+        return cast(
+            "list[SessionRow]", await self._ask(ReadRows(after or "", max(limit, 0), parent))
+        )
+
+    async def unsettled(
+        self, *, after: tuple[SessionId, int] | None = None, limit: int = 100
+    ) -> Sequence[Unsettled]:
+        """See the port."""
+        read = ReadUnsettled(*(after or ("", -1)), max(limit, 0))
+        return cast("list[Unsettled]", await self._ask(read))
+
+    async def rename(self, session_id: SessionId, title: str | None, *, epoch: int) -> None:
+        """See the port."""
+        await self._writes.do(Rename(session_id, epoch, title))
+
+    async def delete(self, session_id: SessionId, *, epoch: int) -> None:
+        """See the port."""
+        if await self._writes.do(Delete(session_id, epoch)):
+            await self._sweep(epoch)
+
+    async def aclose(self) -> None:
+        """See the port; may be called again."""
+        self._writes.close()
+        self._reads.close()
+        await self._ended.wait()
+
+    async def _sweep(self, epoch: int) -> None:
+        """Remove what deleted sessions left, piece by piece.
+
+        What cannot be removed now is hidden all the same, and swept with the next deletion or claim.
+
+        Cancellation:
+            Shielded, for what it follows is done. It is bounded by the length of what was deleted.
+        """
+        with trio.CancelScope(shield=True), suppress(StoreError):
+            while await self._writes.do(Sweep("", epoch)):
+                pass
+
+    async def _ask(self, read: AnyRead) -> object:
+        """Read, but nothing of which its writer was told that it was not written."""
+        if self._writer.is_in_doubt:
+            await self._writes.do(Settle())
+        return await self._reads.do(read)
+
+    async def _read(
+        self, kind: type[ReadEvents], session_id: SessionId, start: int, stop: int | None
+    ) -> list[Event]:
+        events: list[Event] = []
+        limit = self._settings.chunk_events
+        while True:
+            chunk = cast("Chunk", await self._ask(kind(session_id, start, stop, limit)))
+            events += chunk.events
+            if chunk.resume >= chunk.stop:
+                return events
+            start, stop = chunk.resume, chunk.stop
+
+    async def _start(self, workers: trio.Nursery) -> None:
+        settings = self._settings
+        for reader in self._readers:
+            workers.start_soon(_serve_reads, self._reads, reader, settings)
+        workers.start_soon(_serve_writes, self._writes, self._writer, settings)
+
+    def _disconnect(self) -> None:
+        for reader in self._readers:
+            reader.close()
+        self._writer.close()
+
+    def _closed(self) -> StoreUnavailableError:
+        return StoreUnavailableError(self._name, "it is closed")
+
+
+async def _serve_reads(
+    reads: Handover[AnyRead], reader: Reader, settings: PostgresSettings
+) -> None:
+    await serve_groups(reads, reader, settings, weight=_READS_PER_HOP)
+
+
+async def _serve_writes(
+    writes: Handover[AnyWrite], writer: Writer, settings: PostgresSettings
+) -> None:
+    weight, delay_s = settings.group_events, settings.group_delay_s
+    await serve_groups(writes, writer, settings, weight=weight, delay_s=delay_s)
+
+
+@asynccontextmanager
+async def open_postgres(
+    target: Target, settings: PostgresSettings | None = None
+) -> AsyncIterator[PostgresStore]:
+    """Open the store in the database at ``target``, making it when it is missing; close it at the end.
+
+    Raises:
+        SchemaUnrecognizedError: another program uses the schema's name.
+        SchemaTooNewError: a newer version wrote it.
+        StoreUnavailableError: there is no way to it, or it may not be written.
+    """
+    settings = settings or PostgresSettings()
+    await trio.to_thread.run_sync(_prepare, target, settings)
+    store = PostgresStore(target, settings)
+    async with AsyncExitStack() as stack:
+        services = trio.open_nursery()
+        nursery = await services.__aenter__()
+        # Left without the body's error, which the nursery would wrap in a group.
+        stack.push_async_callback(services.__aexit__, None, None, None)
+        # Shielded: a start that is cancelled half-way would wait for its task for ever.
+        with trio.CancelScope(shield=True):
+            await nursery.start(store.serve)
+        try:
+            yield store
+        finally:
+            with trio.move_on_after(_CLOSE_S, shield=True):
+                await store.aclose()
+
+
+async def is_postgres_store(target: Target) -> bool:
+    """Whether there is a store in the database at ``target``; makes none.
+
+    Raises:
+        StoreError: there is no way to it, or what is there is not ours.
+    """
+    return await trio.to_thread.run_sync(_look, target) > 0
+
+
+def _prepare(target: Target, settings: PostgresSettings) -> None:
+    try:
+        with closing(connect(target, settings)) as db:
+            migrate(db, target.name)
+    except psycopg.Error as error:
+        raise unavailable(target.name, error) from error
+
+
+def _look(target: Target) -> int:
+    try:
+        with closing(connect(target, PostgresSettings())) as db:
+            return find_version(db, target.name)
+    except psycopg.Error as error:
+        raise unavailable(target.name, error) from error
