@@ -1,6 +1,6 @@
 """What the log refuses."""
 
-from actors.errors.base import DeniedError, ExtensionError, UsageError
+from actors.errors.base import DeniedError, ExtensionError, StoreError, UsageError
 
 
 class UnknownEventTypeError(UsageError):
@@ -20,6 +20,20 @@ class UnknownEventTypeError(UsageError):
             f"unknown event type {self.type!r}: append a word that the log knows, "
             "such as user/message or todo/write"
         )
+
+
+class EventsAbsentError(StoreError):
+    """Somebody looks at an old event of a log that began with a snapshot, and it was not fetched before."""
+
+    code = "SESSION_EVENTS_ABSENT"
+    retryable = True
+
+    def __init__(self, seq: int) -> None:
+        super().__init__(seq)
+        self.seq = seq
+
+    def __str__(self) -> str:
+        return f"event {self.seq} stands in the store alone: read it there, and recall() it first"
 
 
 class EventDataError(UsageError):

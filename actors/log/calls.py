@@ -148,6 +148,27 @@ class OpenCalls:
             elif self._older:
                 self._gone.add(call.place)
 
+    def everything(self) -> tuple[list[Call], list[list[Call]], list[int], int]:
+        """Return what :meth:`of` takes: the newest of each id, the older ones by id, the gone places, the count."""
+        older = list(self._older.values())
+        return list(self.by_id.values()), older, sorted(self._gone), self._count
+
+    @classmethod
+    def of(
+        cls,
+        newest: Iterable[Call],
+        older: Iterable[list[Call]],
+        gone: Iterable[int],
+        count: int,
+    ) -> "OpenCalls":
+        """Return the open calls that :meth:`everything` told of."""
+        calls = cls()
+        calls.by_id = {call.tool_call_id: call for call in newest}
+        calls._older = {same[-1].tool_call_id: same for same in older if same}
+        calls._gone = set(gone)
+        calls._count = count
+        return calls
+
     def fork(self) -> "OpenCalls":
         """Return a copy that goes its own way."""
         copy = OpenCalls()

@@ -3,13 +3,13 @@
 Source: P2, design 3, K-40.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final
 
 from actors.json import JsonObject, JsonValue
 from actors.log.calls import Call, OpenCall
 from actors.log.envelope_gate import check_envelope
-from actors.log.events import Hide, Replace
+from actors.log.events import Event, Hide, Replace
 from actors.log.hide_gate import check_hide
 from actors.log.inbox import Inbox
 from actors.log.message_projection_step import handler_of
@@ -42,6 +42,13 @@ class Held:
         past = self.state.events.base if self.before is None else self.before.events.next_seq
         if self.state.events.next_seq - past >= STRIDE:
             self.before = self.state.fork()
+
+    def recall(self, events: Iterable[Event]) -> None:
+        """Take old events into memory, also for whoever goes back."""
+        recalled = tuple(events)
+        self.state.events.recall(recalled)
+        if self.before is not None:
+            self.before.events.recall(recalled)
 
 
 class Fold:
@@ -135,6 +142,11 @@ class Fold:
         """The seq of the ``compaction/start`` that has no end."""
         compaction = self._state.open_compaction
         return None if compaction is None else compaction.seq
+
+    @property
+    def compaction_ends(self) -> tuple[int, ...]:
+        """The seqs of every ``compaction/end``; what they put away can be read again (S-165)."""
+        return self._state.compaction_ends
 
     @property
     def call_ids(self) -> Container[str]:

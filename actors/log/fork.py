@@ -35,7 +35,7 @@ def fork_cut(state: State) -> int:
     """
     if state.last_turn_end < 0:
         return 0
-    seq = state.last_turn_end + 1
+    seq = max(state.last_turn_end + 1, state.boundary)
     while seq < state.events.next_seq:
         following = _behind_bracket(state, seq)
         if following is None:
@@ -44,18 +44,32 @@ def fork_cut(state: State) -> int:
     return seq
 
 
+def stop_of_cut(state: State) -> range:
+    """Return the seqs that say why :func:`fork_cut` goes no further, however the log goes on before its next turn ends."""
+    start = fork_cut(state)
+    if state.last_turn_end < 0 or start == state.events.next_seq:
+        return range(0)
+    if state.events.at(start).type != "compaction/start":
+        return range(start, start + 1)
+    return range(start, _end_of_bracket(state, start) + 1)
+
+
 def _behind_bracket(state: State, seq: int) -> int | None:
     """Return where to go on behind the event or the whole bracket at ``seq``, None when it stops there."""
     word = state.events.at(seq).type
     if word != "compaction/start":
         return None if word in _STOPS else seq + 1
-    for inside in range(seq + 1, state.events.next_seq):
-        word = state.events.at(inside).type
-        if word == "compaction/end":
-            return inside + 1
-        if word in ("turn/start", "compaction/start"):
-            return None
-    return None
+    end = _end_of_bracket(state, seq)
+    whole = end < state.events.next_seq and state.events.at(end).type == "compaction/end"
+    return end + 1 if whole else None
+
+
+def _end_of_bracket(state: State, start: int) -> int:
+    """Return the seq of what ends or breaks the bracket that starts there, or of the next event."""
+    for inside in range(start + 1, state.events.next_seq):
+        if state.events.at(inside).type in ("compaction/end", "turn/start", "compaction/start"):
+            return inside
+    return state.events.next_seq
 
 
 def fork_closers(state: State, profile: Profile) -> tuple[Draft, ...]:

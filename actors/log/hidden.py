@@ -51,6 +51,10 @@ class Hidden:
         self._ends[first:stop] = [end]
         self._carriers.append(carrier)
 
+    def lists(self) -> tuple[list[int], list[int], list[int]]:
+        """Return starts, ends and carriers; read only, and what :class:`Hidden` is made from again."""
+        return self._starts, self._ends, self._carriers
+
     def fork(self) -> "Hidden":
         """Return a copy that goes its own way; the lists are copied by whoever changes them first."""
         self._shared = True

@@ -14,6 +14,7 @@ from actors.log.fork import Profile
 from actors.log.message_projections import Projections
 from actors.log.projection import Projection
 from actors.log.recovery_dsh import repair_closers
+from actors.log.snapshot import decode_snapshot, encode_snapshot
 from actors.log.state import State
 from actors.log.stored import StoredEvents
 from actors.log.vocabulary import CORE, Vocabulary
@@ -63,6 +64,49 @@ class Log:
         log = cls(vocabulary, projections=projections, base_seq=base_seq)
         replay(log._held.state, events)
         return log
+
+    @classmethod
+    def restore(
+        cls,
+        snapshot: bytes,
+        session_id: str,
+        seq: int,
+        vocabulary: Vocabulary = CORE,
+        *,
+        projections: Projections | None = None,
+    ) -> "Log | None":
+        """Return the log of which :meth:`snapshot` was taken at the length ``seq``; None when it must be folded.
+
+        Of its old events only those are in memory that are visible or open; whoever wants to look at
+        others fetches and recalls them first (:meth:`absent`, :meth:`recall`).
+
+        Args:
+            snapshot: bytes from anywhere; what is not exactly as it was made is refused.
+            session_id: whose log it must be.
+            seq: how long it must be.
+            vocabulary: as for :meth:`load`; under another one nothing is restored.
+            projections: as for :meth:`load`.
+        """
+        handlers = Projections() if projections is None else projections
+        state = decode_snapshot(snapshot, session_id, seq, vocabulary, handlers)
+        if state is None:
+            return None
+        log = cls.__new__(cls)
+        # A refused batch goes back no further than here.
+        log._held, log._shared = Held(state, state.fork()), False  # noqa: SLF001 - ours
+        return log
+
+    def snapshot(self, session_id: str) -> bytes:
+        """Return what the log amounts to as bytes for :meth:`restore`; its events begin at 0."""
+        return encode_snapshot(self._held.state, session_id)
+
+    def absent(self, start: int, stop: int) -> range:
+        """Return the shortest range that holds all events of [start, stop) that are not in memory."""
+        return self._held.state.events.absent(start, stop)
+
+    def recall(self, events: Iterable[Event]) -> None:
+        """Take old events of this log into memory, as the store has them."""
+        self._held.recall(events)
 
     def __len__(self) -> int:
         """Return the number of events."""
@@ -118,7 +162,11 @@ class Log:
         replay(self._own(), events)
 
     def events(self, start: int = 0, stop: int | None = None) -> Sequence[Event]:
-        """Return the events with start <= seq < stop, clipped to the log; a snapshot."""
+        """Return the events with start <= seq < stop, clipped to the log, as they are now.
+
+        Raises:
+            EventsAbsentError: the log began with a snapshot, and one of them was not recalled.
+        """
         return self._held.state.events.between(
             start, self._held.state.events.next_seq if stop is None else stop
         )
@@ -132,6 +180,7 @@ class Log:
 
         Raises:
             IndexError: it is not in the log.
+            EventsAbsentError: the log began with a snapshot, and it was not recalled.
         """
         return self._held.state.events.at(seq)
 

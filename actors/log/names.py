@@ -5,11 +5,47 @@ A child reads its parent's table up to the cut only, so the parent may go on wri
 Source: K-12, K-40.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from typing import Final
+
+import orjson
 
 _DEPTH: Final = 8
 """Forks of forks may stack this many tables before they are copied into one."""
+
+
+_NOTHING: Final = b"{}"
+
+
+class Packed(Mapping[str, int]):
+    """A table as JSON text, read when somebody looks for a name: most sessions are opened without that."""
+
+    __slots__ = ("_table", "_text")
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._table: dict[str, int] | None = None
+
+    @property
+    def table(self) -> dict[str, int]:
+        """The names with their seqs."""
+        if self._table is None:
+            self._table = orjson.loads(self._text)
+            self._text = b""
+        return self._table
+
+    def __getitem__(self, name: str) -> int:
+        return self.table[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.table)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def items(self) -> ItemsView[str, int]:
+        """Return the names with their seqs."""
+        return self.table.items()
 
 
 class Names(Mapping[str, int]):
@@ -20,7 +56,7 @@ class Names(Mapping[str, int]):
     def __init__(
         self,
         own: dict[str, int] | None = None,
-        inherited: tuple[tuple[dict[str, int], int], ...] = (),
+        inherited: tuple[tuple[Mapping[str, int], int], ...] = (),
     ) -> None:
         self._own = {} if own is None else own
         self._inherited = inherited
@@ -60,6 +96,17 @@ class Names(Mapping[str, int]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    @classmethod
+    def unpack(cls, text: bytes, cut: int) -> "Names":
+        """Return the names that :meth:`pack` wrote when the log had ``cut`` events."""
+        return cls(None, ((Packed(text), cut),) if text != _NOTHING else ())
+
+    def pack(self) -> bytes:
+        """Return all names with their seqs as a JSON object, in the order of first use."""
+        layers = self._inherited
+        flat = {name: seq for table, cut in layers for name, seq in table.items() if seq < cut}
+        return orjson.dumps(flat | self._own)
 
     def fork(self, cut: int) -> "Names":
         """Return the table of a child whose own events start at ``cut``, the length of this log."""

@@ -78,6 +78,10 @@ class State:
     turns: int = 0
     first_turn_end: int = -1
     last_turn_end: int = -1
+    compaction_ends: tuple[int, ...] = ()
+    """The seqs of every ``compaction/end``: what they put away can be read again (S-165)."""
+    boundary: int = 0
+    """So far went the search for the default fork point when the log was stored."""
     header_seq: int = -1
     context_seq: int = -1
     closed: bool = False
@@ -126,6 +130,8 @@ class State:
             self.turns,
             self.first_turn_end,
             self.last_turn_end,
+            self.compaction_ends,
+            self.boundary,
             self.header_seq,
             self.context_seq,
             self.closed,

@@ -55,7 +55,8 @@ def _compaction_start(state: State, event: Event, _data: JsonObject) -> None:
     state.open_compaction = OpenCompaction(event.seq, state.open_compaction)
 
 
-def _compaction_end(state: State, _event: Event, _data: JsonObject) -> None:
+def _compaction_end(state: State, event: Event, _data: JsonObject) -> None:
+    state.compaction_ends += (event.seq,)
     if state.open_compaction is not None:
         state.open_compaction = state.open_compaction.outer
 

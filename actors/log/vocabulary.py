@@ -4,6 +4,7 @@ Source: S-10, S-55, D-20, D-21, D-78, D-140, K-34.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import blake2b
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -36,6 +37,7 @@ class Vocabulary:
         self._words: dict[str, Word] = {word.type: word for word in (*foreign, *CORE_WORDS)}
         self._families = frozenset(word.type[:-1] for word in foreign if word.type.endswith("/*"))
         self._sealed = sealed
+        self._fingerprint: str | None = None
 
     def register(
         self,
@@ -65,10 +67,12 @@ class Vocabulary:
             raise EventTypeConflictError(word, self._words[word].owner)
         added = Word(word, category, owner, "extension", carrier, projection)
         self._words[word] = added
+        self._fingerprint = None
 
         def dispose() -> None:
             if self._words.get(word) is added:
                 del self._words[word]
+                self._fingerprint = None
 
         return dispose
 
@@ -111,6 +115,17 @@ class Vocabulary:
         """Return whether events of this word change the content of messages (D-75)."""
         found = self._words.get(word)
         return found is not None and found.projection
+
+    def fingerprint(self) -> str:
+        """Return a digest of all that a fold asks a vocabulary: equal ones read every log alike."""
+        if self._fingerprint is None:
+            words = sorted(
+                (word.type, word.category, word.tier, word.carrier, word.projection)
+                for word in self._words.values()
+            )
+            told = repr((words, sorted(self._families))).encode()
+            self._fingerprint = blake2b(told, digest_size=16).hexdigest()
+        return self._fingerprint
 
     def _find(self, word: str) -> Word | None:
         found = self._words.get(word)

@@ -212,11 +212,11 @@ class Player:
         return [Draft("request/header", {"header": {"config": {"provider": "p", "model": model}}})]
 
 
-def picture(log: Log):
+def picture(log: Log, *, with_events: bool = True):
     """Everything that a log says of itself, in values that do not change."""
     fold = log.fold
     return {
-        "events": tuple(log.events()),
+        "events": tuple(log.events()) if with_events else None,
         "nodes": fold.nodes,
         "messages": tuple(log.projection().messages),
         "units": fold.projected_units,
