@@ -1,6 +1,7 @@
 """The engine as the embedding program sees it."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import cast
 
 import attrs
@@ -13,6 +14,7 @@ from actors.session.interruption import Interruption
 from actors.session.messages import StartChild
 from actors.session.stage import Stage
 from runtime.engine.session import Session
+from runtime.engine.upkeep import back_up, prune, vacuum
 
 PAGE = 100
 
@@ -96,6 +98,35 @@ class Engine:
     def release(self, session_id: SessionId) -> bool:
         """Let a quarantined session be started again, once its cause was mended; False when it was none."""
         return self._stage.actors.release(session_id)
+
+    async def backup(self, to: str | Path) -> int:
+        """Copy the whole store to a new file while work goes on, and return its size in bytes.
+
+        The copy is a store of its own: what was acknowledged before the call is in it.
+
+        Raises:
+            BackupExistsError: there is such a file.
+            UpkeepUnsupportedError: the store is not on a file.
+            StoreUnavailableError: it could not be read or written; nothing is left behind.
+        """
+        return await back_up(self._stage.services.store, Path(to))
+
+    async def prune(self, *, untouched_s: float, dry_run: bool = False) -> tuple[SessionId, ...]:
+        """Delete the sessions in which nothing was written for so many seconds; return which.
+
+        A session goes with its children, when none of them is younger or live now. A damaged one stays.
+        With ``dry_run`` nothing is deleted.
+        """
+        return await prune(self._stage, untouched_s, dry_run=dry_run)
+
+    async def vacuum(self) -> int:
+        """Give the room of deleted sessions back to the disk, in pieces between the writes; return the bytes.
+
+        Raises:
+            UpkeepUnsupportedError: the store is not on a file.
+        """
+        services = self._stage.services
+        return await vacuum(services.store, services.epoch)
 
     def asks(self, *, tree: SessionId | None = None) -> AskWatch:
         """Watch the asks of all sessions, or of the tree below one: ``async with engine.asks() as asks``.

@@ -8,14 +8,16 @@ import apsw
 import attrs
 
 from actors.errors.store import SchemaUnrecognizedError, StoreUnavailableError
+from runtime.stores.copying import copy_at_once
 from runtime.stores.faults import unavailable
 from runtime.stores.ownership import OPENING, OwnerLock
-from runtime.stores.schema import check_ours, migrate
+from runtime.stores.schema import MIGRATIONS, check_ours, migrate
 from runtime.stores.settings import SqliteSettings
 
 _FILE_MODE = 0o600
 _DIRECTORY_MODE = 0o700
 _MAGIC = b"SQLite format 3\0"
+_INCREMENTAL = 2
 _SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL", "memory": "OFF"}
 
 
@@ -54,6 +56,8 @@ def _create(path: str, _flags: int) -> int:
 def connect(path: Path, lock: OwnerLock, settings: SqliteSettings) -> Connections | None:
     """Open the connections and bring the schema up to date, or return None while another opens it.
 
+    Before it changes an older schema it copies the file to ``<name>.bak-v<version>``.
+
     Raises:
         SchemaUnrecognizedError: the file is not ours.
         SchemaTooNewError: a newer version wrote it.
@@ -77,6 +81,9 @@ def _open_all(path: Path, lock: OwnerLock, settings: SqliteSettings) -> Connecti
             for _ in range(2 + settings.readers)
         )
         version = check_ours(writer, str(path))
+        if 0 < version < len(MIGRATIONS):
+            copy_at_once(path, path.with_name(f"{path.name}.bak-v{version}"))
+        writer.pragma("auto_vacuum", _INCREMENTAL)  # counts for a new file alone
         writer.pragma("journal_mode", "wal")
         writer.pragma("secure_delete", 1)
         for db in (writer, checkpointer):
