@@ -27,6 +27,7 @@ from runtime.stores.reading import Chunk, Read, ReadEvents, SalvageEvents
 from runtime.stores.served_blobs import ServedBlobs
 from runtime.stores.settings import SqliteSettings
 from runtime.stores.snapshots import Opening, PutSnapshot, ReadOpening, ReadSnapshot
+from runtime.stores.upkeep import SqliteUpkeep
 from runtime.stores.writes import Append, Create, Rename, Write
 
 _OPENING_POLL_S = 0.02
@@ -34,7 +35,7 @@ _CLOSE_S = 60.0
 """Only a disk that does not answer can take so long."""
 
 
-class SqliteStore(ServedBlobs, EventStore):
+class SqliteStore(ServedBlobs, SqliteUpkeep, EventStore):
     """Sessions in one file. Made by :func:`open_sqlite`.
 
     Writes of all sessions that are under way together share one commit; reads never wait for writes.
