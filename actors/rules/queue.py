@@ -11,6 +11,8 @@ from typing import Final, Literal, TypeAlias, TypeVar
 
 import attrs
 
+from actors.json import JsonObject
+
 CAPACITY: Final = 100
 """Entries that may wait, both lists together (L-50)."""
 
@@ -100,6 +102,11 @@ def take(
     if held:
         return (), ()
     return tuple(next_step), tuple(next_turn[:1]) if at_start else ()
+
+
+def in_background(messages: Sequence[JsonObject]) -> bool:
+    """Whether the messages that open a turn were all sent with nobody waiting (L-71)."""
+    return bool(messages) and all(message.get("background") is True for message in messages)
 
 
 @attrs.frozen

@@ -53,6 +53,8 @@ class Agent:
     model: Model | None = None
     system: str | None = None
     tools: Mapping[str, Tool] = attrs.field(default=(), converter=_by_name)
+    background_tools: Mapping[str, Tool] = attrs.field(default=(), converter=_by_name)
+    """What a turn may use that no person set going, such as one with the result of a sub-agent (L-71)."""
     policy: Policy = attrs.field(factory=Policy)
     context_window: int | None = None
     """Tokens that the model takes; None for a cautious guess."""

@@ -130,6 +130,15 @@ class AskTable:
         asks = (entry.ask for entry in self._open.values())
         return tuple(ask for ask in asks if tree is None or tree in ask.path)
 
+    def watched(self, ask: Ask) -> bool:
+        """Whether somebody is there to answer it."""
+        return any(watch.sees(ask) for watch in self._watches)
+
+    def pending_in(self, session_id: SessionId) -> bool:
+        """Whether a session waits for an answer."""
+        open_ones = self._open.values()
+        return any(e.ask.session_id == session_id and e.settlement is None for e in open_ones)
+
     def put(self, ask: Ask, *, waits: bool = False, settled: Settlement | None = None) -> OpenAsk:
         """Show an ask to its watchers. Without any it is unavailable at once, unless it ``waits`` (K-18).
 

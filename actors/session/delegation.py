@@ -12,6 +12,7 @@ import trio
 from actors.errors import ActorError, GreenroomError
 from actors.errors.input import QueueFullError
 from actors.ids import MessageId, SessionId
+from actors.session.asks import Ask
 from actors.session.messages import AwaitResult, ChildEnd, Prompt
 from actors.session.results import TurnResult
 from actors.session.state import SessionState
@@ -103,6 +104,27 @@ class Delegation:
 
     def _forget(self) -> None:
         self._session.services.delegated.pop(self._child, None)
+
+
+async def announce(session: SessionState, ask: Ask) -> None:
+    """Tell whoever delegated a session's work that it waits for an answer; once for each ask, for information (L-166).
+
+    Cancellation:
+        Always safe: the ask is answered elsewhere.
+    """
+    services, parent = session.services, session.record.parent
+    if parent is None or session.id not in services.delegated or not services.asks.watched(ask):
+        return
+    told = Prompt(
+        f"[sub-agent {session.id} waits for an answer]\n{ask.summary}",
+        f"subagent-approval:{ask.id}",
+        source="subagent-approval-pending",
+        background=True,
+    )
+    with suppress(
+        GreenroomError
+    ):  # a parent that hears nothing does not keep the ask from its watchers
+        await session.office.send(parent, told)
 
 
 def _report(child: SessionId, result: object) -> str:

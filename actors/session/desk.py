@@ -73,6 +73,7 @@ class Desk:
         self._forking = Forking(session)
         self._compaction = Compaction(session, self._inputs)
         self._family = Family(session)
+        self._seen, self._seen_s = (-1, -1), self.touched_s
         session.compact_overflow = self._compaction.overflowed
         self._inputs.turn_ended = self._compaction.turn_ended
 
@@ -91,6 +92,13 @@ class Desk:
     def running(self) -> bool:
         """Whether a turn is open or about to start."""
         return self._inputs.running
+
+    def stirred_s(self, now_s: float) -> float:
+        """Return when the session was last seen to get on; now, when nothing runs or what runs may wait (L-24)."""
+        seen = (len(self.session.log), self.session.items_shown)
+        if seen != self._seen or self._inputs.may_wait:
+            self._seen, self._seen_s = seen, now_s
+        return self._seen_s
 
     def interrupt(self, cause: str, *, turn_only: bool = False) -> bool:
         """Interrupt the turn, and a compaction too unless ``turn_only``; at once. False when nothing runs."""

@@ -62,7 +62,7 @@ class Entry:
             model=self.model.name,
             messages=request_messages(self._session.log.projection().messages),
             tools=self._schemas(),
-            config=self._session.agent.config,
+            config=self._session.config,
         )
 
     def _claims(self) -> list[Draft]:
@@ -106,7 +106,7 @@ class Entry:
     def _header(self) -> JsonObject:
         provider, _, model = self.model.name.partition("/")
         named: JsonObject = {"provider": provider, "model": model}
-        header: JsonObject = {"config": named | self._session.agent.config}
+        header: JsonObject = {"config": named | self._session.config}
         schemas = self._schemas()
         if schemas:
             header["tools"] = [

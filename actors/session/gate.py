@@ -33,6 +33,7 @@ from actors.rules.policy import PolicyCall
 from actors.rules.policy_call import policy_call
 from actors.session.asks import Ask
 from actors.session.call import CallOutcome, CallSpec, Execution, Starting, closed, parsed, refused
+from actors.session.delegation import announce
 from actors.session.drafts import decided_draft
 from actors.session.live import CallProgress, CallStarted
 from actors.session.remembered import suggested_entry
@@ -253,6 +254,7 @@ async def put_ask(
             await session.journal.commit(*then(decided))
             return decided
         await session.journal.commit(Draft("approval/asked", asked))
+    await announce(session, ask)
     settled = withdrawn("interrupt") if signal.is_set() else None
     entry = session.services.asks.put(ask, waits=again, settled=settled)
     recorded = False

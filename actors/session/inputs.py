@@ -4,10 +4,12 @@ Source: K-8, K-9, K-38, L-60..L-67, D-255..D-269.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import assert_never
 
 from actors.errors import GreenroomError
 from actors.errors.input import QueueFullError
+from actors.errors.rules import ThinkingLevelError
 from actors.errors.session import SessionClosedError, TurnOpenError
 from actors.ids import MessageId
 from actors.json import JsonObject
@@ -20,6 +22,7 @@ from actors.rules.queue import (
     Route,
     Standing,
     WakeBudget,
+    in_background,
     route,
     starts_next,
     take,
@@ -63,6 +66,15 @@ class Inputs:
         """Whether a turn is open or about to start."""
         return self._turn is not None
 
+    @property
+    def may_wait(self) -> bool:
+        """Whether nothing needs to happen now: no turn has begun, or it waits for what has no limit or its own."""
+        if self._turn is None or not self._turn.begun:
+            return True
+        session = self._session
+        asks = session.services.asks
+        return session.bounded or session.retry_wait is not None or asks.pending_in(session.id)
+
     def shown(self) -> list[LiveItem]:
         """Return the live items that tell a late reader what the model is saying."""
         return self._turn.shown() if self._turn is not None else []
@@ -71,6 +83,8 @@ class Inputs:
         """Go on with the turn that a crash cut off, when the repair left it open."""
         picked_up = pick_up(self._session.log)
         if picked_up is not None:
+            with suppress(ThinkingLevelError):  # it was accepted, so it goes on without one
+                self._session.begin_turn(background=picked_up.background)
             self._turn = TurnRun(
                 self._session, picked_up.turn, picked_up.first_seq, picked_up=picked_up
             )
@@ -115,6 +129,8 @@ class Inputs:
         if accepted_before(self._session.log, message_id, content):
             return PromptReceipt(message_id, "duplicate", high_water)
         data: JsonObject = {"content": content, "source": message.source, "id": message_id}
+        if message.background:
+            data["background"] = True
         if self._session.log.fold.closed:
             self._check_closing()
             self._late.append((data, message_id, reply))
@@ -245,6 +261,7 @@ class Inputs:
         records = log.fold.inbox.claim(steps=len(steers), turns=len(turns))
         messages = [*steers, *turns, *([direct] if direct is not None else ())]
         number = log.fold.turns + 1
+        self._session.begin_turn(background=in_background(messages))
         events = self._session.journal.post(
             *self._unfinished(),
             *self._admission(),

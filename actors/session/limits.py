@@ -9,7 +9,6 @@ import attrs
 from actors.errors import UsageError
 from actors.rules.rates import Rates
 
-
 Check: TypeAlias = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
 
@@ -38,6 +37,11 @@ def _whole(_: object, attribute: "attrs.Attribute[Any]", value: Any) -> None:  #
         raise LimitError(attribute.name, value)
 
 
+def _rates(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
+    if not isinstance(value, Rates):
+        raise LimitError(attribute.name, value, "give Rates(...)")
+
+
 def _limit(default: float) -> float:
     made: float = attrs.field(default=default, validator=_above_zero)
     return made
@@ -49,9 +53,9 @@ def _count(default: int) -> int:
 
 
 def _bound(default: float | None, *further: Check) -> float | None:
-    validators = [_above_zero, *further]
     made: float | None = attrs.field(
-        default=default, validator=attrs.validators.optional(attrs.validators.and_(*validators))
+        default=default,
+        validator=attrs.validators.optional(attrs.validators.and_(_above_zero, *further)),
     )
     return made
 
@@ -110,19 +114,19 @@ class Limits:
     """Delegated children of one session that run at once; the others wait their turn (L-163)."""
     open_children: int = _count(256)
     """Children of one session that have not ended."""
-    rates: Rates = attrs.field(factory=Rates)
+    rates: Rates = attrs.field(factory=Rates, validator=_rates)
     """What each key may ask for, over all sessions; it holds for models that the engine opens by their names.
     Whoever brings a model brings its governor (:class:`runtime.models.governed.GovernedModel`)."""
     compactions: int = _count(4)
     """Summaries made at the same time in one engine (K-15)."""
 
+    blob_bytes: int = _count(256 * 1024 * 1024)
+    """Bytes of one attachment or output that is kept outside the log; more is refused, or said to be lost."""
+
     @property
     def silence_s(self) -> float:
         """How long a model stream may be silent, as a number."""
         return math.inf if self.stream_idle_s is None else self.stream_idle_s
-
-    blob_bytes: int = _count(256 * 1024 * 1024)
-    """Bytes of one attachment or output that is kept outside the log; more is refused, or said to be lost."""
 
     @property
     def ending_s(self) -> float:

@@ -15,6 +15,7 @@ from actors.log.calls import OpenCall
 from actors.log.events import Draft
 from actors.log.log import Log
 from actors.ports.tool import Reconciling
+from actors.rules.queue import in_background
 from actors.session.agent import Agent
 from actors.session.call import CallOutcome, CallSpec, outcome_of
 from actors.session.drafts import decided_draft, result_draft
@@ -28,7 +29,8 @@ class PickUp:
     """Where a turn goes on.
 
     ``step`` is the one it was in, ``calls`` those of its calls that were not started, and ``stop_reason``
-    what its last reply stopped for when that reply is the end of the turn.
+    what its last reply stopped for when that reply is the end of the turn. ``background`` says that no
+    person set it going.
     """
 
     turn: int
@@ -36,6 +38,7 @@ class PickUp:
     step: int
     calls: tuple[CallSpec, ...]
     stop_reason: str | None
+    background: bool
 
 
 def recovery_drafts(log: Log) -> list[Draft]:
@@ -91,6 +94,7 @@ def pick_up(log: Log) -> PickUp | None:
         step=step if isinstance(step, int) else 0,
         calls=tuple(_spec(call) for call in fold.open_calls.values()),
         stop_reason=stop_reason if ended and isinstance(stop_reason, str) else None,
+        background=in_background(_opening(log, start)),
     )
 
 
@@ -105,6 +109,16 @@ def _turn_events(log: Log) -> tuple[int, JsonObject | None]:
         elif event.type == "turn/start":
             return seq, last
     return 0, last
+
+
+def _opening(log: Log, start: int) -> list[JsonObject]:
+    """Return the messages that opened the turn: they stand right before its start (K-38)."""
+    messages: list[JsonObject] = []
+    while start > 0 and (event := log.event(start - 1)).type == "user/message":
+        data = event.data()
+        messages.append(data if isinstance(data, dict) else {})
+        start -= 1
+    return messages
 
 
 async def _reconciled(

@@ -4,7 +4,7 @@ Source: design 5.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TypeAlias
@@ -35,6 +35,7 @@ from actors.session.messages import (
 )
 from actors.session.services import Services
 from actors.session.state import SessionState
+from actors.session.sweeping import end_stalled, rest_idle
 
 Feed: TypeAlias = Subscription[Event, LiveItem]
 MANY = 1_000_000
@@ -258,15 +259,10 @@ class Stage:
             self._end_feed(session_id)
             return ()
 
-    async def rest_idle(self) -> None:
-        """Put sessions to rest that have had nothing to do for a while."""
-        idle_s = self.services.limits.idle_s
-        while True:
-            await trio.sleep(idle_s / 2)
-            since_s = trio.current_time() - idle_s
-            for desk in list(self._desks.values()):
-                if desk.touched_s < since_s and desk.idle:
-                    desk.rest()
+    @property
+    def desks(self) -> Collection[Desk]:
+        """The desks of the live sessions."""
+        return self._desks.values()
 
     def _sweep(self) -> None:
         """Drop the hubs that nobody reads and no live session feeds."""
@@ -298,7 +294,9 @@ async def open_stage(
                 report=report,
             ) as actors:
                 stage.open_with(actors)
-                sweeping.start_soon(stage.rest_idle)
+                sweeping.start_soon(rest_idle, stage.desks, limits.idle_s)
+                if limits.session_stall_s is not None:
+                    sweeping.start_soon(end_stalled, stage.desks, limits.session_stall_s)
                 yield stage
             sweeping.cancel_scope.cancel()  # not earlier: its scope holds the drain too
     finally:

@@ -15,7 +15,7 @@ from actors.ports.tool import Tool
 from actors.rules.budget import Spent, spent_by
 from actors.rules.compaction import tokens_of
 from actors.session.agent import Agent
-from actors.session.call import Execution, Starting
+from actors.session.call import FOREVER, Execution, Starting
 from actors.session.journal import Journal
 from actors.session.live import LiveItem
 from actors.session.messages import RetryWait
@@ -23,6 +23,7 @@ from actors.session.office import Office
 from actors.session.retrieval import NAME, RetrieveTool, has_archives
 from actors.session.services import LiveSink, Services
 from actors.session.spending import extensions_in, spent_in
+from actors.session.thinking import ThinkingLevels
 
 
 class SessionState:
@@ -59,10 +60,15 @@ class SessionState:
         """The tools that the sessions above have; None for the root of a tree."""
         self._archived: bool | None = None
         self._tools: dict[str, Tool] | None = None
+        self._levels = ThinkingLevels(journal.log)
+        self._settings: JsonObject = {}
+        self._background = False
         self.header_basis: tuple[bytes, int] | None = None
         """The request header that this actor logged last, and what had been replaced by then (D-97)."""
         self.admitted: tuple[str | None] | None = None
         """The system prompt that is known to be the effective one; None when somebody may have changed it."""
+        self.items_shown = 0
+        """Live items since the session was activated; whether anybody saw them is not asked."""
         self._executions: set[Execution] = set()
         self._nursery: trio.Nursery | None = None
         self._at_step_end: list[Callable[[], None]] = []
@@ -90,7 +96,8 @@ class SessionState:
     def tools(self) -> Mapping[str, Tool]:
         """The agent's tools, and the way back to what compactions hid once there is something to read.
 
-        A child has those of its agent that the sessions above have too (K-20).
+        A child has those of its agent that the sessions above have too (K-20). A turn that no person set
+        going has the agent's background tools and nothing else (L-71).
 
         Raises:
             AgentUnknownError: the engine was opened without the agent.
@@ -98,10 +105,11 @@ class SessionState:
         if self._tools is None:
             if self._archived is None:
                 self._archived = has_archives(self.log)
-            mine = {NAME: RetrieveTool(self.log, self.services.store, self.id)} if self._archived else {}
-            within = self.handed_down
-            named = self.agent.tools.items()
-            self._tools = mine | {n: t for n, t in named if within is None or n in within}
+            agent, within = self.agent, self.handed_down
+            named = agent.background_tools if self._background else agent.tools
+            reads = self._archived and not self._background
+            mine = {NAME: RetrieveTool(self.log, self.services.store, self.id)} if reads else {}
+            self._tools = mine | {n: t for n, t in named.items() if within is None or n in within}
         return self._tools
 
     @property
@@ -151,12 +159,34 @@ class SessionState:
 
         Raises:
             AgentUnknownError, ModelMissingError: nobody can.
+            ThinkingLevelError: the log holds a level that is none (L-78).
         """
-        _ = self.model
+        _ = self.model, self._levels.settings()
+
+    @property
+    def config(self) -> JsonObject:
+        """The settings of the requests of the running turn."""
+        config = self.agent.config
+        return {**config, **self._settings} if self._settings else config
+
+    def begin_turn(self, *, background: bool) -> None:
+        """Fix what holds for a whole turn: the thinking level, and which tools it may see (L-71, L-78).
+
+        Raises:
+            ThinkingLevelError: the log holds a level that is none.
+        """
+        self._settings = self._levels.settings()
+        if background is not self._background:
+            self._background, self._tools = background, None
 
     def live(self, item: LiveItem) -> None:
         """Show a live item to the readers of the session."""
+        self.items_shown += 1
         self._live(item)
+
+    def unseen(self, _item: LiveItem) -> None:
+        """Note a live item that is shown to nobody: a summary is no part of the conversation."""
+        self.items_shown += 1
 
     def own(self, nursery: trio.Nursery) -> None:
         """Give the session the nursery that its tasks run in."""
@@ -171,6 +201,11 @@ class SessionState:
     def stragglers(self) -> int:
         """Calls whose tool still runs although they were closed (K-21)."""
         return sum(execution.settled for execution in self._executions)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether a tool runs that has a time limit of its own."""
+        return any(execution.deadlines.at_s < FOREVER for execution in self._executions)
 
     @property
     def busy(self) -> bool:

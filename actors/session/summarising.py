@@ -42,7 +42,7 @@ async def summarise(
         config=session.agent.config,
     )
     with trio.move_on_after(SUMMARIZER_TIMEOUT_S):
-        stream = Stream(asked, _unseen, session.services.limits.stream_idle_s)
+        stream = Stream(asked, session.unseen, session.services.limits.silence_s)
         reply = await stream.run(session.model)
         return reply if isinstance(reply, Failed) else content_text(list(reply.content))
     return Failed(
@@ -50,7 +50,3 @@ async def summarise(
         code="COMPACTION_TIMEOUT",
         message=f"the summary took more than {SUMMARIZER_TIMEOUT_S:g} s",
     )
-
-
-def _unseen(_item: object) -> None:
-    """A summary is no part of the conversation: its pieces are shown to nobody."""

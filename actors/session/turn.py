@@ -59,6 +59,11 @@ class TurnRun:
         return self._cause is not None
 
     @property
+    def begun(self) -> bool:
+        """Whether it has taken its first step; before, it waits for its slot."""
+        return self._step > 0
+
+    @property
     def cause(self) -> str | None:
         """Who interrupted."""
         return self._cause
