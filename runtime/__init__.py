@@ -10,6 +10,7 @@ from actors.rules.budget import Budget
 from actors.rules.policy import Policy, PolicyEntry, PolicyTable
 from actors.session.agent import Agent, Fallback
 from actors.session.asks import Ask, AskOutcome
+from actors.session.attachments import Attachment
 from actors.session.compaction import CompactionOutcome
 from actors.session.interruption import Interruption
 from actors.session.limits import Limits
@@ -38,6 +39,7 @@ __all__ = [
     "Agent",
     "Ask",
     "AskOutcome",
+    "Attachment",
     "Budget",
     "CallEnded",
     "CallProgress",
@@ -46,9 +48,9 @@ __all__ = [
     "Draft",
     "Engine",
     "Event",
+    "Fallback",
     "Feed",
     "Following",
-    "Fallback",
     "Hide",
     "Interruption",
     "Limits",

@@ -29,6 +29,11 @@ def is_digest(value: object) -> bool:
     return isinstance(value, str) and _DIGEST.match(value) is not None
 
 
+def names_blobs(body: bytes) -> bool:
+    """Return whether the JSON text of an event's data names any blob."""
+    return _MARK in body
+
+
 def named_blobs(body: bytes) -> tuple[Digest, ...]:
     """Return the digests that the JSON text of an event's data names, each once, in order."""
     if _MARK not in body:
@@ -36,7 +41,7 @@ def named_blobs(body: bytes) -> tuple[Digest, ...]:
     return tuple(dict.fromkeys(found.decode() for found in _NAMED.findall(body)))
 
 
-def blobs_of(value: JsonValue) -> Iterator[Digest]:
+def blobs_of(value: object) -> Iterator[Digest]:
     """Yield the digests that a value names, before it is written."""
     if isinstance(value, dict):
         name = value.get("blob")

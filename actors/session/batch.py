@@ -164,5 +164,3 @@ class Batch:
         """Note the results: the next gate, the next request or the end of the turn writes them too."""
         drafts = [result_draft(outcome, call) for call, outcome in answered]
         self._session.journal.note(*drafts)
-        if any(outcome.overflow is not None for _, outcome in answered):
-            self._session.set_apart()

@@ -10,7 +10,7 @@ from typing import Final
 from actors.errors.blobs import BlobNotFoundError
 from actors.ids import SessionId
 from actors.json import JsonObject, JsonValue
-from actors.log.blobs import Digest, is_digest, named_blobs
+from actors.log.blobs import Digest, is_digest, names_blobs
 from actors.log.budget import text_start
 from actors.log.json_text import escaped_bytes, units
 from actors.log.log import Log
@@ -35,7 +35,7 @@ class BlobPages:
         """Return one line for each blob that the log names, oldest first."""
         lines: dict[Digest, str] = {}
         for event in self._log.events():
-            if named_blobs(event.body):
+            if names_blobs(event.body):
                 for named in _references(event.data()):
                     lines.setdefault(str(named["blob"]), _line(named))
         return list(lines.values())

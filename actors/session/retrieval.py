@@ -13,7 +13,7 @@ import trio
 from actors.errors.rules import SettingError
 from actors.ids import SessionId
 from actors.json import JsonObject, JsonValue
-from actors.log.blobs import is_digest, named_blobs
+from actors.log.blobs import is_digest, names_blobs
 from actors.log.events import Event
 from actors.log.log import Log
 from actors.log.overflow import READER
@@ -55,9 +55,11 @@ _SCHEMA: Final = ToolSchema(
 )
 
 
-def has_archives(log: Log) -> bool:
-    """Whether anything was put away, or is kept outside the log."""
-    return any(event.type == "compaction/end" or named_blobs(event.body) for event in log.events())
+def has_archives(log: Log, start: int) -> bool:
+    """Whether an event from ``start`` on put something away, or names what is kept outside the log."""
+    return any(
+        event.type == "compaction/end" or names_blobs(event.body) for event in log.events(start)
+    )
 
 
 class RetrieveTool:

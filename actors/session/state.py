@@ -58,7 +58,9 @@ class SessionState:
         """How often this session's budget was extended; known once :attr:`spent` was read."""
         self.handed_down: frozenset[str] | None = None
         """The tools that the sessions above have; None for the root of a tree."""
-        self._archived: bool | None = None
+        self._archived = False
+        self._looked_at = 0
+        """How much of the log is known to have nothing that the model must ask for."""
         self._tools: dict[str, Tool] | None = None
         self._levels = ThinkingLevels(journal.log)
         self._settings: JsonObject = {}
@@ -94,7 +96,7 @@ class SessionState:
 
     @property
     def tools(self) -> Mapping[str, Tool]:
-        """The agent's tools, and the way back to what compactions hid once there is something to read.
+        """The agent's tools, and the way back to what it does not see once there is something to read.
 
         A child has those of its agent that the sessions above have too (K-20). A turn that no person set
         going has the agent's background tools and nothing else (L-71).
@@ -102,9 +104,10 @@ class SessionState:
         Raises:
             AgentUnknownError: the engine was opened without the agent.
         """
+        if not self._archived and has_archives(self.log, self._looked_at):
+            self._archived, self._tools = True, None
+        self._looked_at = len(self.log)
         if self._tools is None:
-            if self._archived is None:
-                self._archived = has_archives(self.log)
             agent, within = self.agent, self.handed_down
             named = agent.background_tools if self._background else agent.tools
             reads = self._archived and not self._background
@@ -132,11 +135,6 @@ class SessionState:
         """A compaction put something away: the model may read it from now on."""
         self._archived = True
         self.context_changed()
-
-    def set_apart(self) -> None:
-        """Something is kept outside the log: the model may read it from now on."""
-        if not self._archived:
-            self._archived, self._tools = True, None
 
     def context_changed(self) -> None:
         """The history was changed behind the model's back: what was known about it is not any more."""

@@ -161,6 +161,7 @@ async def _running(
 ) -> AsyncIterator[Engine]:
     async with trio.open_nursery() as watchers:
         async with open_stage(services, report=report) as stage:
+            await stage.uploads.sweep()
             if on_ask is not None:
                 await watchers.start(answer_asks, services.asks, on_ask, report)
             if services.recovery == "resume":

@@ -1,6 +1,6 @@
 """A session as the embedding program sees it: an address and its verbs."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterable, Sequence
 from contextlib import suppress
 from typing import Literal, TypeVar, cast
 
@@ -10,9 +10,11 @@ from actors.errors import GreenroomError
 from actors.errors.session import SourceReservedError
 from actors.ids import SessionId, check_session_id
 from actors.json import JsonValue
+from actors.log.blobs import Digest
 from actors.log.events import Event
 from actors.log.projection import Content, Projection
 from actors.ports.store import SessionRow
+from actors.session.attachments import ANY_TYPE, Attachment
 from actors.session.compaction import CompactionOutcome
 from actors.session.delegation import delegated_input
 from actors.session.interruption import Interruption
@@ -40,6 +42,7 @@ from actors.session.messages import (
 )
 from actors.session.results import TurnResult
 from actors.session.stage import MANY, Stage
+from runtime.engine.attachment import StoredAttachment
 from runtime.engine.feed import Feed
 from runtime.engine.following import Following
 from runtime.engine.queue import Queue
@@ -177,6 +180,32 @@ class Session:
         """
         appends = tuple(Append(word, data) for word, data in events)
         return cast("tuple[Event, ...]", await self.send(AppendAll(appends)))
+
+    async def attach(
+        self,
+        content: bytes | AsyncIterable[bytes],
+        *,
+        media_type: str = ANY_TYPE,
+        name: str | None = None,
+    ) -> Attachment:
+        """Keep content for this session outside its log; durable on return.
+
+        ``attachment.block`` stands in the content of a message. What no message names within a day is
+        removed again. The same content is stored once, whoever brings it.
+
+        Raises:
+            AttachmentError: the type or the name cannot be meant.
+            BlobTooLargeError: it is larger than ``Limits.blob_bytes``; nothing was kept.
+
+        Cancellation:
+            Nothing was kept.
+        """
+        self._stage.check_open()
+        return await self._stage.uploads.attach(self.id, content, media_type=media_type, name=name)
+
+    def attachment(self, digest: Digest) -> StoredAttachment:
+        """Return the address of what this session holds under ``digest``: an attachment, or a tool's whole output."""
+        return StoredAttachment(self._stage, self.id, digest)
 
     async def occlude(self, start: int, end: int, *, summary: Content | None = None) -> Event:
         """Hide the events from the seq ``start`` to the seq ``end``, both included; durable on return.

@@ -16,6 +16,7 @@ from actors.ports.tool import ToolOutput
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools, Say
 from runtime import Limits, open_engine, tool
+from runtime.stores.memory import MemoryStore
 
 TEXT = "".join(f"line {number} “quoted”\n" for number in range(20_000))
 PIXELS = bytes(range(256)) * 40
@@ -202,8 +203,6 @@ async def test_an_interrupt_during_the_keeping_leaves_the_excerpt():
         async def put_blob(self, *_args, **_options):
             self.begun.set()
             await trio.sleep_forever()
-
-    from runtime.stores.memory import MemoryStore
 
     store = Stuck(MemoryStore())
     model = ScriptedModel([CallTools(Call("speak")), Say("never")])

@@ -1,0 +1,181 @@
+"""Attachments: content that is handed over beside the messages, and named in them by its digest.
+
+Source: K-5, S-46 of the scenarios.
+"""
+
+import re
+from collections.abc import AsyncGenerator, AsyncIterable
+from contextlib import aclosing, suppress
+from typing import Final
+
+import attrs
+import trio
+
+from actors.errors import StoreError
+from actors.errors.blobs import AttachmentError, BlobTooLargeError
+from actors.errors.input import ContentError
+from actors.ids import SessionId
+from actors.json import JsonObject
+from actors.log.blobs import Digest, blobs_of, is_digest
+from actors.session.messages import Append, AppendAll, Delegate, EditInput, Occlude, Prompt
+from actors.session.services import Services
+
+PIECE_BYTES: Final = 256 * 1024
+UPLOAD_MS: Final = 24 * 3600 * 1000
+"""How long an upload is kept that no message names."""
+_SWEEP_MS: Final = 3600 * 1000
+ANY_TYPE: Final = "application/octet-stream"
+
+_MEDIA_TYPE: Final = re.compile(
+    r"[\w!#$&^.+-]{1,60}/[\w!#$&^.+-]{1,60}(; ?[\w=\".-]{1,60})?", re.ASCII
+)
+_NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\\\ud800-\udfff]{1,200}")
+_NAMING: Final = (Prompt, EditInput, Append, AppendAll, Occlude, Delegate)
+
+
+@attrs.frozen(kw_only=True)
+class Attachment:
+    """Content that a session holds; ``block`` is what a message names it by."""
+
+    digest: Digest
+    size_bytes: int
+    media_type: str
+    name: str | None = None
+
+    @property
+    def block(self) -> JsonObject:
+        """The content block: an image for a picture, else a file.
+
+        Shape: ``{type: image | file, blob, sizeBytes, mediaType, name?}``.
+        """
+        block: JsonObject = {
+            "type": "image" if self.media_type.startswith("image/") else "file",
+            "blob": self.digest,
+            "sizeBytes": self.size_bytes,
+            "mediaType": self.media_type,
+        }
+        return block if self.name is None else block | {"name": self.name}
+
+
+class Uploads:
+    """Brings attachments in, and from time to time lets go of those that no message named."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._swept_ms: int | None = None
+
+    async def attach(
+        self,
+        session_id: SessionId,
+        content: bytes | AsyncIterable[bytes],
+        *,
+        media_type: str = ANY_TYPE,
+        name: str | None = None,
+    ) -> Attachment:
+        """Keep content for a session, durable on return.
+
+        Raises:
+            AttachmentError: the type or the name cannot be meant.
+            BlobTooLargeError: it is larger than ``Limits.blob_bytes``; nothing was kept.
+            SessionNotFoundError: there is no such session.
+
+        Cancellation:
+            Nothing was kept.
+        """
+        _check(content, media_type, name)
+        services = self._services
+        await self.sweep()
+        async with aclosing(_bounded(content, services.limits.blob_bytes)) as pieces:
+            blob = await services.store.put_blob(
+                session_id, pieces, now_ms=services.clock.now_ms(), epoch=services.epoch
+            )
+        return Attachment(
+            digest=blob.digest, size_bytes=blob.size_bytes, media_type=media_type, name=name
+        )
+
+    async def sweep(self) -> None:
+        """Let go of old uploads, unless that was done less than an hour ago; what fails now is done then."""
+        now_ms, last_ms = self._services.clock.now_ms(), self._swept_ms
+        if last_ms is not None and abs(now_ms - last_ms) < _SWEEP_MS:
+            return
+        self._swept_ms = now_ms
+        with suppress(StoreError):
+            await self._services.store.sweep_uploads(
+                before_ms=now_ms - UPLOAD_MS, epoch=self._services.epoch
+            )
+
+
+async def check_named(services: Services, session_id: SessionId, message: object) -> None:
+    """Check that the session holds every blob that a message names.
+
+    Raises:
+        BlobNotFoundError: one it does not hold.
+        ContentError: a block names one in a form that is none, or a child is to be given one.
+    """
+    if not isinstance(message, _NAMING):
+        return
+    for value in _values(message):
+        _check_blocks(value)
+        for digest in set(blobs_of(value)):
+            if isinstance(message, Delegate):
+                raise ContentError("names a blob: attach it to the child itself")
+            await services.store.blob(session_id, digest)
+
+
+def _values(message: object) -> list[object]:
+    """Return what may name a blob; a text does not."""
+    found: list[object] = []
+    if isinstance(message, Prompt | EditInput | Delegate):
+        found = [message.content]
+    elif isinstance(message, Occlude):
+        found = [message.summary]
+    elif isinstance(message, Append):
+        found = [message.data]
+    elif isinstance(message, AppendAll):
+        found = [getattr(one, "data", None) for one in message.appends]
+    return [value for value in found if isinstance(value, list | dict)]
+
+
+def _check_blocks(value: object) -> None:
+    content = value.get("content") if isinstance(value, dict) else value
+    for block in content if isinstance(content, list) else ():
+        if (
+            isinstance(block, dict)
+            and block.get("type") in {"image", "file"}
+            and not is_digest(block.get("blob", "sha256:" + "0" * 64))
+        ):
+            raise ContentError("has a block whose blob is no digest: sha256: and 64 hex digits")
+
+
+def _check(content: object, media_type: object, name: object) -> None:
+    if not isinstance(content, bytes | AsyncIterable):
+        raise AttachmentError("content", "give bytes, or an async iterable of bytes")
+    if not isinstance(media_type, str) or _MEDIA_TYPE.fullmatch(media_type) is None:
+        raise AttachmentError("media_type", "give a type such as image/png")
+    if name is None:
+        return
+    if not isinstance(name, str) or _NAME.fullmatch(name) is None or name in {".", ".."}:
+        raise AttachmentError("name", "give 1 to 200 characters without slashes; it is no path")
+
+
+async def _bounded(
+    content: bytes | AsyncIterable[bytes], limit_bytes: int
+) -> AsyncGenerator[bytes, None]:
+    """Yield content in pieces; whatever is left of a generator is closed."""
+    if isinstance(content, bytes):
+        if len(content) > limit_bytes:
+            raise BlobTooLargeError(limit_bytes)
+        for at in range(0, len(content), PIECE_BYTES):
+            await trio.lowlevel.checkpoint()
+            yield content[at : at + PIECE_BYTES]
+        return
+    left = limit_bytes
+    try:
+        async for piece in content:
+            left -= len(piece)
+            if left < 0:
+                raise BlobTooLargeError(limit_bytes)
+            yield piece
+    finally:
+        if isinstance(content, AsyncGenerator):
+            await content.aclose()
