@@ -206,7 +206,8 @@ async def test_a_provider_that_is_down_is_left_alone_then_one_request_tries_for_
     await trio.sleep(20)
     first_s = trio.current_time()
     order = await started(model, request("tries"), request("waits"), request("waits too"))
-    assert order == [("tries", first_s + 1), ("waits", first_s + 2), ("waits too", first_s + 2)]
+    later_s = first_s + 2
+    assert sorted(order) == [("tries", first_s + 1), ("waits", later_s), ("waits too", later_s)]
 
 
 async def test_those_who_wait_for_the_one_that_tries_fail_with_it(
