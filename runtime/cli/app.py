@@ -10,6 +10,7 @@ import rich.console
 from runtime.cli.failure import told_plainly
 
 DEFAULT_STORE: Final = "greenroom.db"
+STORE: Final = "SQLite file, postgresql:// URL, or :memory:"
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -31,7 +32,7 @@ def app() -> None:
     multiple=True,
     help="A recorded log, or a folder of them; may be given again. Default: the samples that come along.",
 )
-@click.option("--store", default=DEFAULT_STORE, show_default=True, help="SQLite file, or :memory:")
+@click.option("--store", default=DEFAULT_STORE, show_default=True, help=STORE)
 @click.option(
     "--speed",
     default="20",
@@ -131,7 +132,7 @@ def check(store: str, *, acks: TextIO | None, as_json: bool) -> None:
     show_default=True,
     help="openai/NAME, openai-chat/NAME, anthropic/NAME, demo, or replay (recorded, offline).",
 )
-@click.option("--store", default=DEFAULT_STORE, show_default=True, help="SQLite file, or :memory:")
+@click.option("--store", default=DEFAULT_STORE, show_default=True, help=STORE)
 @click.option("--session", "session_id", help="Go on in this session; made when it is not there.")
 @click.option("--system", help="The system prompt.")
 @click.option(
@@ -173,7 +174,7 @@ def demo_model(*, install_only: bool) -> None:
 
 
 @app.command()
-@click.option("--store", default=DEFAULT_STORE, show_default=True, help="SQLite file, or :memory:")
+@click.option("--store", default=DEFAULT_STORE, show_default=True, help=STORE)
 @click.option("--model", default="replay", show_default=True, help="Who answers; as for chat.")
 @click.option("--tool", "tools", multiple=True, help="As for chat; may be given again.")
 @click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
@@ -225,7 +226,7 @@ def serve(
 @app.command()
 @click.option("--sessions", type=click.IntRange(1, 100_000), default=100, show_default=True)
 @click.option("--turns", type=click.IntRange(1, 100_000), default=5, show_default=True)
-@click.option("--store", default=":memory:", show_default=True, help="SQLite file, or :memory:")
+@click.option("--store", default=":memory:", show_default=True, help=STORE)
 @click.option(
     "--tool",
     "tools",

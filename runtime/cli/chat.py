@@ -13,6 +13,7 @@ from runtime.cli.terminal import Terminal
 from runtime.engine.engine import Engine
 from runtime.engine.opening import open_engine
 from runtime.engine.session import Session
+from runtime.stores.postgres.target import shown
 
 
 @attrs.frozen(kw_only=True)
@@ -45,7 +46,7 @@ async def _chat(order: ChatOrder, terminal: Terminal) -> None:
         with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_obey, signals, room, nursery.cancel_scope)
-                await room.talk(session, f"{cast.model.name}, store {order.store}")
+                await room.talk(session, f"{cast.model.name}, store {shown(order.store)}")
                 nursery.cancel_scope.cancel()
 
 

@@ -14,6 +14,7 @@ from runtime.formats.figures import figures
 from runtime.formats.native import native_lines
 from runtime.formats.reading import read_log
 from runtime.formats.readlog import Origin, ReadLog
+from runtime.stores.postgres.target import shown
 
 
 class UnreadableFileError(UsageError):
@@ -68,7 +69,7 @@ async def _stored(session_id: str, spec: str) -> ReadLog:
         try:
             record = (await store.row(session_id)).record
         except SessionNotFoundError:
-            raise NothingThereError(session_id, spec) from None
+            raise NothingThereError(session_id, shown(spec)) from None
         events = await store.read(session_id)
     origin = Origin(
         id=record.id,

@@ -8,7 +8,6 @@ from typing import Final
 import trio
 from rich.console import Console
 
-from actors.ports.store import EventStore
 from runtime.cli.acks import Acks, NoAcks, PipedAcks
 from runtime.cli.audit import audit
 from runtime.cli.board import Gauge, show
@@ -22,8 +21,8 @@ from runtime.cli.tally import Tally
 from runtime.engine.opening import open_engine
 from runtime.models.replay import ReplayModel
 from runtime.models.replay_tools import replay_tools
-from runtime.stores.open import open_store
-from runtime.stores.sqlite import SqliteStore
+from runtime.stores.open import commits_of, open_store
+from runtime.stores.postgres.target import shown
 from runtime.world import SystemIds
 
 GC_THRESHOLD: Final = (200_000, 20, 100)
@@ -60,13 +59,13 @@ async def _drive(order: Order, stuff: Material, console: Console) -> Report:
         plans = plan(order.seed, order.sessions, [one.events for one in stuff.recordings])
         started_s = trio.current_time()
         through = await until_stopped(
-            lambda: drive.run(plans), lambda: show(Gauge(tally, lambda: _commits(store)), console)
+            lambda: drive.run(plans), lambda: show(Gauge(tally, lambda: commits_of(store)), console)
         )
         duration_s, living_bytes = trio.current_time() - started_s, resident_bytes()
-        commits = _commits(store)
+        commits = commits_of(store)
         found = await audit(engine, store, cast.sessions)
     return Report(
-        store=order.store,
+        store=shown(order.store),
         sessions=len(cast.sessions) - found.forks,
         forks=found.forks,
         turns=found.stored.turns,
@@ -109,11 +108,6 @@ async def _stop_at_signal(signals: AsyncIterator[int], scope: trio.CancelScope) 
 
 def _acks(order: Order) -> Acks:
     return NoAcks() if order.ack_fd is None else PipedAcks(order.ack_fd)
-
-
-def _commits(store: EventStore) -> int:
-    """Return the transactions so far; a store in memory has none."""
-    return store.commits if isinstance(store, SqliteStore) else 0
 
 
 def _share(before: int | None, after: int | None, sessions: int) -> int | None:

@@ -19,6 +19,7 @@ from runtime.faces.http.app import HttpFace
 from runtime.faces.http.judges import TcpAddress
 from runtime.faces.http.listening import Listener, Listening, open_listeners
 from runtime.faces.http.serving import serve
+from runtime.stores.postgres.target import shown
 
 DEFAULT_PORT: Final = 7717
 TOKEN_BYTES: Final = 32
@@ -113,7 +114,7 @@ async def _drain_at_signal(
 
 def _announce(order: ServeOrder, listeners: Sequence[Listener], made: str | None) -> None:
     for listener in listeners:
-        click.echo(f"serving {order.store} at {listener.address}")
+        click.echo(f"serving {shown(order.store)} at {listener.address}")
     if made is not None:
         click.echo(f"token {made}")
 

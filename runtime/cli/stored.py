@@ -3,11 +3,10 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import trio
-
 from actors.errors import UsageError
 from actors.ports.store import EventStore, SessionRow
-from runtime.stores.open import open_store
+from runtime.stores.open import is_store, open_store
+from runtime.stores.postgres.target import shown
 
 _PAGE = 200
 
@@ -30,10 +29,10 @@ async def existing_store(spec: str) -> AsyncIterator[EventStore]:
     """Open a store for reading; nothing is claimed, so its owner goes on undisturbed.
 
     Raises:
-        StoreMissingError: the file is not there.
+        StoreMissingError: there is none.
     """
-    if not await trio.Path(spec.removeprefix("sqlite:///")).is_file():
-        raise StoreMissingError(spec)
+    if not await is_store(spec):
+        raise StoreMissingError(shown(spec))
     async with open_store(spec) as store:
         yield store
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import trio
 
@@ -12,12 +13,22 @@ from actors.errors.store import StoreSpecError
 from actors.ports.store import EventStore
 from runtime.stores.memory import MemoryStore
 from runtime.stores.postgres.settings import PostgresSettings
-from runtime.stores.postgres.target import SCHEME, to_target
+from runtime.stores.postgres.target import SCHEME, shown, to_target
 from runtime.stores.settings import SqliteSettings
 from runtime.stores.sqlite import open_sqlite
 
 _MEMORY = ":memory:"
 _SQLITE = "sqlite:///"
+
+
+@runtime_checkable
+class Committing(Protocol):
+    """A store that commits, and counts how often."""
+
+    @property
+    def commits(self) -> int:
+        """Transactions committed since it was opened."""
+        ...
 
 
 @asynccontextmanager
@@ -72,6 +83,11 @@ async def is_store(spec: str) -> bool:
     return await is_postgres_store(to_target(spec))
 
 
+def commits_of(store: EventStore) -> int:
+    """Return the transactions that ``store`` committed so far; one in memory has none."""
+    return store.commits if isinstance(store, Committing) else 0
+
+
 def _need_driver() -> None:
     if find_spec("psycopg") is None:
         raise ExtraMissingError("a PostgreSQL store", "postgres")
@@ -80,7 +96,7 @@ def _need_driver() -> None:
 def _path(spec: str) -> Path:
     text = spec.removeprefix(_SQLITE)
     if "://" in text or text.startswith("sqlite:"):
-        raise StoreSpecError(spec, "unknown scheme")
+        raise StoreSpecError(shown(spec), "unknown scheme")
     if not text or "\0" in text or text.startswith(":"):
         raise StoreSpecError(spec, "no path")
     return Path(text)

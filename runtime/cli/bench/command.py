@@ -11,7 +11,6 @@ import trio
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from actors.ports.store import EventStore
 from actors.session.limits import Limits
 from runtime.cli.bench import machine, table
 from runtime.cli.bench.figure import Figure, Outcome, Series
@@ -23,8 +22,8 @@ from runtime.cli.bench.tools import CalledTool, find_tools
 from runtime.cli.failure import FAILED, INTERRUPTED
 from runtime.cli.running import GC_THRESHOLD, until_stopped
 from runtime.engine.opening import open_engine
-from runtime.stores.open import open_store
-from runtime.stores.sqlite import SqliteStore
+from runtime.stores.open import commits_of, open_store
+from runtime.stores.postgres.target import shown
 
 GLANCE_S: Final = 0.5
 MIB: Final = 2**20
@@ -49,7 +48,7 @@ class LoadOrder:
     def command(self) -> str:
         """The call that does the same again."""
         parts = ["greenroom bench", f"--sessions {self.sessions}", f"--turns {self.turns}"]
-        parts += [f"--store {shlex.quote(self.store)}", f"--pace {self.pace_s:g}"]
+        parts += [f"--store {shlex.quote(shown(self.store))}", f"--pace {self.pace_s:g}"]
         return " ".join([*parts, *(f"--tool {shlex.quote(tool)}" for tool in self.tools)])
 
 
@@ -102,7 +101,7 @@ async def _load(
         through = await until_stopped(load.run, companion)
         load.sample()
         events = sum([(await session.row()).length for session in load.driven])
-        return _outcome(order, load, events, _commits(store)), through
+        return _outcome(order, load, events, commits_of(store)), through
 
 
 async def _show(load: Load, console: Console) -> None:
@@ -123,10 +122,6 @@ async def _show(load: Load, console: Console) -> None:
                 )
 
 
-def _commits(store: EventStore) -> int:
-    return store.commits if isinstance(store, SqliteStore) else 0
-
-
 def _outcome(order: LoadOrder, load: Load, events: int, commits: int) -> Outcome:
     taken_s = load.samples[-1].elapsed_s
     failures = ", ".join(f"{count} {code}" for code, count in sorted(load.failures.items()))
@@ -134,7 +129,7 @@ def _outcome(order: LoadOrder, load: Load, events: int, commits: int) -> Outcome
     return Outcome(
         id="load",
         title=f"{order.sessions:,} sessions, {order.turns:,} turns each",
-        method=f"Wall time, on {order.store}; ended: {ends or 'none'}; {commits:,} commits.",
+        method=f"Wall time, on {shown(order.store)}; ended: {ends or 'none'}; {commits:,} commits.",
         figures=tuple(_figures(order, load, events, taken_s)),
         series=(*_over_time(load.samples), _waits(load)),
         duration_s=taken_s,

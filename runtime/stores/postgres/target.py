@@ -43,5 +43,8 @@ def to_target(spec: str) -> Target:
 
 
 def shown(spec: str) -> str:
-    """Return ``spec`` as it may be shown: any store's, without a secret."""
-    return to_target(spec).name if spec.startswith(SCHEME) else spec
+    """Return the spec of any store as it may be shown: without what may be a secret."""
+    if spec.startswith(SCHEME):
+        return to_target(spec).name
+    scheme, mark, _ = spec.partition("://")
+    return f"{scheme}://..." if mark and scheme != "sqlite" else spec
