@@ -8,6 +8,7 @@ import click
 import rich.console
 
 from runtime.cli.failure import told_plainly
+from runtime.cli.keeping import add_upkeep
 
 DEFAULT_STORE: Final = "greenroom.db"
 STORE: Final = "SQLite file, postgresql:// URL, or :memory:"
@@ -115,7 +116,7 @@ def inspect(target: str, *, store: str, as_json: bool) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def check(store: str, *, acks: TextIO | None, as_json: bool) -> None:
-    """Verify every log of STORE: nothing missing, no gap, a fold from scratch, an end for every start."""
+    """Verify every page and log of STORE: nothing missing, a fold from scratch, an end for every start."""
     from runtime.cli.checking import check_store
 
     with told_plainly():
@@ -271,6 +272,9 @@ def bench(
     raise SystemExit(status)
 
 
+add_upkeep(app)
+
+
 def _speed(text: str) -> float:
     """Return the factor; max is infinite."""
     try:
@@ -278,9 +282,8 @@ def _speed(text: str) -> float:
     except ValueError:
         factor = 0.0
     if not factor > 0:
-        raise click.BadParameter(
-            f"{text!r} is neither max nor a number above 0", param_hint="--speed"
-        )
+        why = f"{text!r} is neither max nor a number above 0"
+        raise click.BadParameter(why, param_hint="--speed")
     return factor
 
 
@@ -290,7 +293,6 @@ def _open_fd(fd: int | None) -> int | None:
         if fd is not None:
             os.fstat(fd)
     except OSError as error:
-        raise click.BadParameter(
-            f"{fd} is not an open file descriptor", param_hint="--ack-fd"
-        ) from error
+        why = f"{fd} is not an open file descriptor"
+        raise click.BadParameter(why, param_hint="--ack-fd") from error
     return fd

@@ -1,4 +1,4 @@
-"""``greenroom check``: every log of a store, and every acknowledgement that somebody kept."""
+"""``greenroom check``: every page and every log of a store, and every acknowledgement that somebody kept."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -13,14 +13,16 @@ from runtime.cli.acks import parse_ack
 from runtime.cli.failure import FAILED
 from runtime.cli.stored import every_row, existing_store
 from runtime.cli.verify import LogCheck, check_log
+from runtime.stores.upkeep import Upkeep
 
 
 def check_store(spec: str, acks: Iterable[str], *, as_json: bool) -> tuple[int, list[str]]:
     """Check every log; return the exit status and the lines to print."""
-    checks = trio.run(_check_all, spec, _acknowledged(acks))
+    pages, checks = trio.run(_check_all, spec, _acknowledged(acks))
     faulty = [check for check in checks if check.fault is not None]
-    lines = [_as_json(checks, faulty)] if as_json else list(_as_lines(checks, faulty))
-    return FAILED if faulty else 0, lines
+    told = _as_lines(checks, faulty)
+    lines = [_as_json(checks, faulty, pages)] if as_json else [*_as_wrong(pages), *told]
+    return FAILED if faulty or pages else 0, lines
 
 
 def _acknowledged(acks: Iterable[str]) -> dict[SessionId, int]:
@@ -33,11 +35,15 @@ def _acknowledged(acks: Iterable[str]) -> dict[SessionId, int]:
     return counts
 
 
-async def _check_all(spec: str, acknowledged: Mapping[SessionId, int]) -> list[LogCheck]:
+async def _check_all(
+    spec: str, acknowledged: Mapping[SessionId, int]
+) -> tuple[Sequence[str], list[LogCheck]]:
+    """Return what is wrong with the pages of the file, and a check for every log."""
     async with existing_store(spec) as store:
+        pages = await store.integrity() if isinstance(store, Upkeep) else ()
         ids = [row.record.id for row in await every_row(store)]
         checks = [await _check(store, id_, acknowledged.get(id_, 0)) for id_ in ids]
-    return checks + [
+    return pages, checks + [
         LogCheck(session_id=lost, events=0, fault=str(SessionNotFoundError(lost)))
         for lost in sorted(acknowledged.keys() - set(ids))
     ]
@@ -51,6 +57,10 @@ async def _check(store: EventStore, session_id: SessionId, acknowledged: int) ->
     return check_log(session_id, events, acknowledged)
 
 
+def _as_wrong(pages: Sequence[str]) -> list[str]:
+    return [f"WRONG database: {fault}" for fault in pages]
+
+
 def _as_lines(checks: Sequence[LogCheck], faulty: Sequence[LogCheck]) -> Iterator[str]:
     yield from (f"WRONG {check.session_id}: {check.fault}" for check in faulty)
     unfinished = sum(check.closers > 0 for check in checks)
@@ -61,8 +71,8 @@ def _as_lines(checks: Sequence[LogCheck], faulty: Sequence[LogCheck]) -> Iterato
     )
 
 
-def _as_json(checks: Sequence[LogCheck], faulty: Sequence[LogCheck]) -> str:
-    """Shape: ``{sessions, events, unfinished, closersNeeded, faults: [{session, fault}]}``."""
+def _as_json(checks: Sequence[LogCheck], faulty: Sequence[LogCheck], pages: Sequence[str]) -> str:
+    """Shape: ``{sessions, events, unfinished, closersNeeded, faults: [{session, fault}], database: [fault]}``."""
     return orjson.dumps(
         {
             "sessions": len(checks),
@@ -70,5 +80,6 @@ def _as_json(checks: Sequence[LogCheck], faulty: Sequence[LogCheck]) -> str:
             "unfinished": sum(check.closers > 0 for check in checks),
             "closersNeeded": sum(check.closers for check in checks),
             "faults": [{"session": one.session_id, "fault": one.fault} for one in faulty],
+            "database": list(pages),
         }
     ).decode()
