@@ -70,6 +70,7 @@ class Agent:
     """Who is asked, in this order, for the rest of a turn whose model has failed for good (``retry.fallback_on``
     says when); the next turn begins with ``model`` again."""
 
+
 class AgentBook:
     """The agents that an engine was opened with, by name."""
 

@@ -3,7 +3,7 @@
 Source: K-23.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, TypeAlias, assert_never
 
@@ -14,7 +14,7 @@ from actors.errors.session import TurnLostError
 from actors.kernel.reply import Reply
 from actors.log.events import Draft, Event
 from actors.session.compaction import Compaction
-from actors.session.edits import append_draft, occlusion_draft
+from actors.session.edits import append_draft, check_open_turn, occlusion_draft
 from actors.session.family import Family
 from actors.session.forking import Forking
 from actors.session.inputs import Inputs
@@ -152,7 +152,7 @@ class Desk:
             case ReadProjection() | ReadQueue() | ReadInspection():
                 return self._read(message)
             case Append() | AppendAll() | Occlude() | Close() | Reopen():
-                return self._edit(message)
+                return self._edit(message, reply)
             case _:
                 return self._take(message, reply)
 
@@ -205,14 +205,16 @@ class Desk:
             case _:
                 assert_never(message)
 
-    def _edit(self, message: Append | AppendAll | Occlude | Close | Reopen) -> object:
+    def _edit(
+        self, message: Append | AppendAll | Occlude | Close | Reopen, reply: Reply[object]
+    ) -> object:
         """Fold what a caller writes; answers with its event, or all of a batch."""
         log = self.session.log
         match message:
             case Append():
-                drafts = [append_draft(message, running=self.running)]
+                drafts = [append_draft(message)]
             case AppendAll(appends):
-                drafts = [append_draft(append, running=self.running) for append in appends]
+                drafts = [append_draft(append) for append in appends]
             case Occlude(start, end, summary):
                 drafts = [occlusion_draft(log, start, end, summary)]
             case Close():
@@ -222,11 +224,29 @@ class Desk:
                 drafts = [Draft("session/reopened", {})] if log.fold.closed else []
             case _:
                 assert_never(message)
+        if self.running:
+            check_open_turn(log, drafts)
+        write = partial(self._write, drafts, whole=isinstance(message, AppendAll))
+        if self._inputs.stepping and any(draft.op is not None for draft in drafts):
+            self.session.when_between_steps(partial(self._write_later, write, reply))
+            return LATER
+        return write()
+
+    def _write(self, drafts: Sequence[Draft], *, whole: bool) -> object:
         self.session.context_changed()
         events = self.session.journal.post(*drafts) if drafts else ()
-        if isinstance(message, AppendAll):
+        if whole:
             return events
         return events[-1] if events else None
+
+    def _write_later(self, write: Callable[[], object], reply: Reply[object]) -> None:
+        """The running step has ended: no request that is under way loses what it was made of (P1)."""
+        try:
+            written = write()
+        except GreenroomError as refused:
+            reply.fail(refused)
+        else:
+            self.session.journal.acknowledge(reply, written)
 
     async def _rename(self, title: str | None, event: Event, reply: Reply[object]) -> None:
         """Let the list of sessions show the title too, once the log has it."""

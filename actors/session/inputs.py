@@ -67,9 +67,14 @@ class Inputs:
         return self._turn is not None
 
     @property
+    def stepping(self) -> bool:
+        """Whether a turn has begun its steps: a request may be under way."""
+        return self._turn is not None and self._turn.begun
+
+    @property
     def may_wait(self) -> bool:
         """Whether nothing needs to happen now: no turn has begun, or it waits for what has no limit or its own."""
-        if self._turn is None or not self._turn.begun:
+        if not self.stepping:
             return True
         session = self._session
         asks = session.services.asks

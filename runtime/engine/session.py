@@ -167,8 +167,8 @@ class Session:
         Raises:
             UnknownEventTypeError, EventDataError, OverBudgetError: the log cannot take it.
             EngineWordError: it is evidence that the engine alone writes.
-            TurnOpenError: a turn runs, and a message or a word of the turn would break it; words that no
-                model sees are taken at any time.
+            TurnOpenError: a turn runs, and this would stand in it; words that no model sees are taken at any
+                time.
         """
         return cast("Event", await self.send(Append(type, data)))
 
@@ -211,10 +211,12 @@ class Session:
         """Hide the events from the seq ``start`` to the seq ``end``, both included; durable on return.
 
         With ``summary``, it stands in their place, and both must be visible messages. What is hidden stays
-        in the log.
+        in the log. During a turn it takes place, and returns, when the running step has ended, as a compaction
+        does: what was hidden is in the present request and not in the next.
 
         Raises:
             SurfaceOpError: ``rule`` says which check of the surface refused it; nothing changed.
+            TurnOpenError: a turn runs, and the range reaches into it.
         """
         return cast("Event", await self.send(Occlude(start, end, summary)))
 
