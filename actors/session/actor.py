@@ -7,6 +7,7 @@ Source: design 5, N-1.
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeAlias
 
 import trio
@@ -41,7 +42,6 @@ class SessionActor:
         self._id = session_id
         self._activate = activate
         self._entered = entered
-        self._attending = True
         self._poked = False
 
     async def run(self, mailbox: Mailbox[Mail], *, task_status: trio.TaskStatus[None]) -> None:
@@ -53,7 +53,6 @@ class SessionActor:
         """
         session = await self._activate(self._id)
         desk = Desk(session, mailbox.nudge)
-        session.journal.wake = lambda: self._poke(mailbox)
         try:
             async with trio.open_nursery() as nursery:
                 session.own(nursery)
@@ -72,10 +71,13 @@ class SessionActor:
             self._entered(self._id, None)
 
     async def _serve(self, mailbox: Mailbox[Mail], desk: Desk) -> None:
+        journal, poke = desk.session.journal, partial(self._poke, mailbox)
         while True:
-            self._attending = False
+            journal.wake = poke
             mail = await mailbox.take()
-            self._attending = True
+            journal.wake = None  # whatever is posted until the flush has ended, it writes
+            if mail:
+                desk.touched_s = trio.current_time()
             if mailbox.stopping:
                 desk.leave()
             asked_to_leave = not mail and not self._poked
@@ -107,7 +109,7 @@ class SessionActor:
 
     def _poke(self, mailbox: Mailbox[Mail]) -> None:
         """Something was posted by the turn: come and write it."""
-        if not self._attending and not self._poked:
+        if not self._poked:
             self._poked = True
             mailbox.nudge()
 

@@ -142,7 +142,6 @@ class Desk:
         Raises:
             GreenroomError: the message is refused; nothing has changed.
         """
-        self.touched_s = trio.current_time()
         match message:
             case (
                 AwaitResult() | Fork() | Compact() | Answer() | Rename() | StartChild() | Delegate()

@@ -66,7 +66,7 @@ class Journal:
         self.committed = len(log)
         self.failure: BaseException | None = None
         self.wake: Callable[[], None] | None = None
-        """Called when there is something to write; set by the owner."""
+        """Called when there is something to write; the owner sets it while it does not look by itself."""
         self._store, self._epoch, self._clock, self._hub = store, epoch, clock, hub
         self._pending: list[Event] = []
         self._acks: list[tuple[Reply[Any], object]] = []
