@@ -5,6 +5,7 @@ from contextlib import suppress
 import apsw
 
 from actors.errors.store import StoreDamagedError, StoreUnavailableError
+from runtime.stores.holders import whose_write
 
 DAMAGED = (apsw.ConstraintError, apsw.CorruptError, apsw.MismatchError)
 """Rows that contradict each other or cannot be read: the fault of one session."""
@@ -26,6 +27,8 @@ def unavailable(name: str, error: Exception) -> StoreUnavailableError:
     if isinstance(error, apsw.CorruptError):
         return StoreDamagedError(name, f"the database is damaged ({error})")
     why = next((text for kind, text in _WHY if isinstance(error, kind)), "the database failed")
+    if isinstance(error, apsw.BusyError):
+        why += whose_write(name)
     return StoreUnavailableError(name, f"{why} ({error})")
 
 

@@ -77,6 +77,31 @@ async def test_a_stopped_owner_can_be_replaced_and_then_writes_nothing(path):
         assert [row.record.id for row in await store.rows()] == ["a"]
 
 
+async def test_an_owner_that_is_stopped_inside_a_write_is_named_and_replaced_when_it_has_ended(
+    path,
+):
+    """Nobody can write past a lock that its holder keeps: SQLite has no other way, so an operator must know whom to end."""
+    settings = SqliteSettings(busy_timeout_s=0.3)
+    async with open_store(str(path), settings=settings) as store, open_child(path) as child:
+        pid = child.process.pid
+        await child.tell("claim")
+        await child.tell("create a")
+        await child.tell("append a 0")
+        await child.process.stdin.send_all(b"lock 100\n")
+        assert await child.line() == "locked"
+        with pytest.raises(StoreUnavailableError, match=f"locked: pid {pid} "):
+            await store.claim("the parent", take_over=True)
+        child.process.send_signal(signal.SIGSTOP)
+        with pytest.raises(StoreUnavailableError, match=f"pid {pid}, which is stopped") as refused:
+            await store.claim("the parent", take_over=True)
+        assert f"kill -9 {pid}" in str(refused.value)
+        assert list(await store.read("a")) == [event(0, "child")]  # reading goes on
+        await child.kill()
+        epoch = await store.claim("the parent", take_over=True)
+        await store.append("a", [event(1)], expected_seq=1, epoch=epoch)
+        assert list(await store.read("a")) == [event(0, "child"), event(1)]
+
+
 async def test_the_new_owner_is_protected_while_the_old_one_still_lives_and_afterwards(path):
     async with open_store(str(path)) as store, open_child(path) as child:
         await child.tell("claim")
