@@ -10,6 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 import attrs
 
 from actors.json import JsonObject
+from actors.log.blobs import Digest
 from actors.log.projection import ProjectedMessage
 
 StopReason: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted", "deferred"]
@@ -26,12 +27,20 @@ class ToolSchema:
     parameters: JsonObject
 
 
+class HeldBlobs(Protocol):
+    """Reads the blobs that the session of a request holds."""
+
+    async def read(self, digest: Digest, start: int, stop: int) -> bytes | None:
+        """Return the bytes [start, stop) as far as there are any; None when the session does not hold it."""
+        ...
+
+
 @attrs.frozen(kw_only=True)
 class ModelRequest:
     """One request.
 
-    Everything that reaches the model is in ``messages``, ``tools`` and ``config`` and can be rebuilt from the
-    log (P1); the other fields say what it is for. ``messages`` begins with the system prompt when there is
+    Everything that reaches the model is in ``messages``, ``tools`` and ``config`` and the blobs that they
+    name, and can be rebuilt from the log (P1); the other fields say what it is for. ``messages`` begins with the system prompt when there is
     one; later system messages stand where they were said. ``purpose`` is ``turn`` for a step of a turn and
     ``summary`` for a compaction. Nobody waits for a request in the ``background``: where requests must wait,
     those in the foreground go first.
@@ -47,6 +56,8 @@ class ModelRequest:
     messages: Sequence[ProjectedMessage]
     tools: tuple[ToolSchema, ...] = ()
     config: JsonObject = attrs.field(factory=dict)
+    blobs: HeldBlobs | None = attrs.field(default=None, eq=False, repr=False)
+    """What the messages name by digest; None when nothing can be read."""
 
 
 @attrs.frozen

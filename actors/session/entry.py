@@ -63,6 +63,7 @@ class Entry:
             messages=request_messages(self._session.log.projection().messages),
             tools=self._schemas(),
             config=self._session.config,
+            blobs=self._session.blobs,
         )
 
     def _claims(self) -> list[Draft]:

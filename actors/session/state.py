@@ -15,6 +15,7 @@ from actors.ports.tool import Tool
 from actors.rules.budget import Spent, spent_by
 from actors.rules.compaction import tokens_of
 from actors.session.agent import Agent
+from actors.session.blobs import SessionBlobs
 from actors.session.call import FOREVER, Execution, Starting
 from actors.session.journal import Journal
 from actors.session.live import LiveItem
@@ -58,6 +59,7 @@ class SessionState:
         """How often this session's budget was extended; known once :attr:`spent` was read."""
         self.handed_down: frozenset[str] | None = None
         """The tools that the sessions above have; None for the root of a tree."""
+        self.blobs = SessionBlobs(services.store, record.id)
         self._archived = False
         self._looked_at = 0
         """How much of the log is known to have nothing that the model must ask for."""

@@ -14,6 +14,7 @@ from actors.json import JsonObject
 from actors.ports.model import Failed, ModelRequest, Part
 from runtime.models.anthropic_reading import MessagesReader
 from runtime.models.anthropic_request import messages_body
+from runtime.models.provider_blobs import with_pictures
 from runtime.models.provider_content import restorer
 from runtime.models.provider_failures import refused, unreachable
 from runtime.models.provider_stream import PLAIN, Answer, ProviderStream, Source
@@ -37,6 +38,7 @@ class AnthropicModel:
         client: the SDK's client; its own retries must be off.
         max_tokens: the longest reply when the request's config names none.
         provider: the name in the log.
+        images: the model sees pictures; else it is told that they were left out.
     """
 
     def __init__(
@@ -46,9 +48,10 @@ class AnthropicModel:
         *,
         max_tokens: int = MAX_TOKENS,
         provider: str = "anthropic",
+        images: bool = True,
     ) -> None:
         self._model, self._client = model, client
-        self._max_tokens, self._provider = max_tokens, provider
+        self._max_tokens, self._provider, self._images = max_tokens, provider, images
 
     @property
     def name(self) -> str:
@@ -61,7 +64,7 @@ class AnthropicModel:
         async def open_answer() -> Answer:
             stream = await self._client.post(
                 _PATH,
-                body=self.body(request),
+                body=self.body(await with_pictures(request, seen=self._images)),
                 cast_to=object,
                 options={"headers": PLAIN},
                 stream=True,
@@ -74,7 +77,7 @@ class AnthropicModel:
         return ProviderStream(Source(open_answer, _ERRORS, explain), reader)
 
     def body(self, request: ModelRequest) -> JsonObject:
-        """Return what is sent: a pure function of the request (P1)."""
+        """Return what is sent: a pure function of the request, with its pictures as data (P1)."""
         return messages_body(request, self._model, max_tokens=self._max_tokens)
 
 

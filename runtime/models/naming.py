@@ -80,7 +80,7 @@ async def _responses(model: str) -> AsyncIterator[Model]:
     base_url = variable("OPENAI_BASE_URL")
     key = _openai_key(name, base_url)
     async with open_openai_client(api_key=key, base_url=base_url) as client:
-        yield OpenAIModel(model, client, reasoning=_reasons(name))
+        yield OpenAIModel(model, client, reasoning=_reasons(name), images=_sees(name))
 
 
 @asynccontextmanager
@@ -94,7 +94,14 @@ async def _chat(model: str) -> AsyncIterator[Model]:
 
     key, own = _openai_key(name, base_url), base_url is not None
     async with open_openai_client(api_key=key, base_url=base_url) as client:
-        yield OpenAIModel(model, client, api="chat", provider="openai-chat", compatible=own)
+        yield OpenAIModel(
+            model,
+            client,
+            api="chat",
+            provider="openai-chat",
+            compatible=own,
+            images=_sees(name) and _sees(f"openai/{model}"),
+        )
 
 
 @asynccontextmanager
@@ -112,7 +119,8 @@ async def _messages(model: str) -> AsyncIterator[Model]:
     longest = card.max_output if card is not None and card.max_output is not None else MAX_TOKENS
     base_url = variable("ANTHROPIC_BASE_URL")
     async with open_anthropic_client(api_key=key, base_url=base_url) as client:
-        yield AnthropicModel(model, client, max_tokens=min(longest, LONGEST_REPLY))
+        limit = min(longest, LONGEST_REPLY)
+        yield AnthropicModel(model, client, max_tokens=limit, images=_sees(name))
 
 
 @asynccontextmanager
@@ -125,7 +133,9 @@ async def _demo() -> AsyncIterator[Model]:
 
     address = await demo_address()
     async with open_openai_client(api_key=None, base_url=f"{address}/v1") as client:
-        yield OpenAIModel("smollm2", client, api="chat", provider=DEMO, compatible=True)
+        yield OpenAIModel(
+            "smollm2", client, api="chat", provider=DEMO, compatible=True, images=False
+        )
 
 
 _KEYS: Final = {
@@ -162,3 +172,9 @@ def _key(name: str, where: str) -> str:
 def _reasons(name: str) -> bool:
     card = known_models().find(name)
     return card is not None and "reasoning" in card.abilities
+
+
+def _sees(name: str) -> bool:
+    """Return whether the model sees pictures; one that the catalogue does not know is taken to."""
+    card = known_models().find(name)
+    return card is None or "images" in card.abilities

@@ -16,6 +16,7 @@ from runtime.models.openai_chat_reading import ChatReader
 from runtime.models.openai_chat_request import chat_body
 from runtime.models.openai_responses_reading import ResponsesReader
 from runtime.models.openai_responses_request import responses_body
+from runtime.models.provider_blobs import with_pictures
 from runtime.models.provider_content import restorer
 from runtime.models.provider_failures import refused, unreachable
 from runtime.models.provider_stream import PLAIN, Answer, ProviderStream, Reader, Source
@@ -43,9 +44,10 @@ class OpenAIModel:
         provider: the name in the log.
         compatible: another server than OpenAI's, which may know the older words only.
         reasoning: the model reasons, so its sealed reasoning is asked for and sent back.
+        images: the model sees pictures; else it is told that they were left out.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one keyword each for what is known of the model
         self,
         model: str,
         client: openai.AsyncOpenAI,
@@ -54,9 +56,10 @@ class OpenAIModel:
         provider: str = "openai",
         compatible: bool = False,
         reasoning: bool = False,
+        images: bool = True,
     ) -> None:
         self._model, self._client, self._api, self._provider = model, client, api, provider
-        self._compatible, self._reasoning = compatible, reasoning
+        self._compatible, self._reasoning, self._images = compatible, reasoning, images
 
     @property
     def name(self) -> str:
@@ -69,7 +72,7 @@ class OpenAIModel:
         async def open_answer() -> Answer:
             stream = await self._client.post(
                 _PATHS[self._api],
-                body=self.body(request),
+                body=self.body(await with_pictures(request, seen=self._images)),
                 cast_to=object,
                 options={"headers": PLAIN},
                 stream=True,
@@ -80,7 +83,7 @@ class OpenAIModel:
         return ProviderStream(Source(open_answer, _ERRORS, explain), self._reader(request))
 
     def body(self, request: ModelRequest) -> JsonObject:
-        """Return what is sent: a pure function of the request (P1)."""
+        """Return what is sent: a pure function of the request, with its pictures as data (P1)."""
         if self._api == "chat":
             return chat_body(request, self._model, compatible=self._compatible)
         return responses_body(request, self._model, reasoning=self._reasoning)

@@ -14,6 +14,7 @@ import attrs
 import orjson
 
 from actors.json import JsonObject, JsonValue
+from actors.log.overflow import READER
 
 WRAPPED_RESULT: Final = "tool-result"
 """The block that holds a tool's result in DSH logs up to version 3 (D-26)."""
@@ -96,6 +97,8 @@ def _block_pieces(block: JsonValue) -> Iterator[Shown]:
         yield from _pieces(block.get("content", block.get("output")))
     elif kind == "image":
         yield _image(block) or Text("[image]")
+    elif kind == "file" and "blob" in block:
+        yield Text(_file(block))
     elif kind not in _CALL_BLOCKS and kind not in _THINKING:
         yield Text(f"[{kind if isinstance(kind, str) else 'block'}]")
 
@@ -108,6 +111,13 @@ def _image(block: JsonObject) -> Image | None:
     media_type = next((name for name in named if isinstance(name, str)), "image/png")
     data, url = string(held.get("data")), string(held.get("url"))
     return Image(media_type=media_type, data=data or None, url=url or None) if data or url else None
+
+
+def _file(block: JsonObject) -> str:
+    """Return how a file is named to a model, which reads it with a tool."""
+    name = string(block.get("name")) or "without a name"
+    what = f"{string(block.get('mediaType')) or 'of no known type'}, {block.get('sizeBytes')} bytes"
+    return f'[file {name}: {what}; read it with {READER} {{"hash": "{block["blob"]}"}}]'
 
 
 def arguments_object(arguments: JsonValue) -> JsonObject:
