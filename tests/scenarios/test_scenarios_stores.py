@@ -27,6 +27,7 @@ from tests.scenarios.busy_child import NAMES
 from tests.stores.child_process import ROOT, open_child
 from tests.stores.faulty_vfs import faulty_files
 from tests.stores.plug_pulled import Disk, all_of_them, any_of_them, the_last_one_torn
+from tests.stores.sqlite_probes import raw
 
 
 @pytest.fixture
@@ -300,3 +301,28 @@ async def test_s35_a_session_that_is_deleted_in_full_work_is_gone_with_all_that_
         assert await engine.unsettled() == []
     for name in ("s", "child"):
         assert f'"{name}"'.encode() not in path.read_bytes()
+
+
+async def test_s29_one_damaged_session_of_a_hundred_is_listed_and_salvaged_and_harms_no_other(path):
+    names = [f"s{number:02}" for number in range(100)]
+    async with open_engine(str(path), model=fine()) as engine, trio.open_nursery() as nursery:
+        for name in names:
+            session = await engine.create(id=name)
+            nursery.start_soon(session.run, "hello")
+    raw(path, "UPDATE events SET body = x'7b7d' WHERE session = 42 AND seq IN (1, 3)")
+    raw(path, "UPDATE events SET type = CAST(x'ff' AS TEXT) WHERE session = 42 AND seq = 2")
+    for _ in range(2):  # and nothing is deleted by looking
+        async with open_engine(str(path), model=fine()) as engine:
+            rows = (await engine.sessions(limit=200)).sessions
+            assert [row.record.id for row in rows] == names
+            for name in names:
+                session = engine.session(name)
+                if name != "s41":
+                    assert (await session.run("again")).text == "fine"
+                    continue
+                for verb in (session.inspect, session.read, lambda s=session: s.run("again")):
+                    with pytest.raises(GreenroomError, match="session 's41' is damaged"):
+                        await verb()
+            assert engine.quarantined() == ["s41"]
+            left = [event.seq for event in await engine._stage.services.store.salvage("s41")]
+            assert left[:2] == [0, 4]
