@@ -39,9 +39,9 @@ class Child:
 
 
 @asynccontextmanager
-async def open_child(path: Path) -> AsyncIterator[Child]:
+async def open_child(place: Path | str) -> AsyncIterator[Child]:
     """Start the other process and wait until its store is open."""
-    command = [sys.executable, "-m", "tests.stores.owner_child", str(path)]
+    command = [sys.executable, "-m", "tests.stores.owner_child", str(place)]
     process = await trio.lowlevel.open_process(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
     )

@@ -7,7 +7,6 @@ A line is a fact that somebody outside was told, in the moment when it was told:
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from pathlib import Path
 from zlib import crc32
 
 import trio
@@ -69,10 +68,10 @@ def tools(tell: Tell):
     return [look, write]
 
 
-async def work(path: Path, tell: Tell) -> None:
+async def work(spec: str, tell: Tell) -> None:
     """Keep six sessions busy until killed."""
     model = ScriptedModel(answer)
-    async with open_engine(str(path), model=model, tools=tools(tell), on_ask=approve) as engine:
+    async with open_engine(spec, model=model, tools=tools(tell), on_ask=approve) as engine:
         async with trio.open_nursery() as nursery:
             for root in ROOTS:
                 nursery.start_soon(_live, engine, root, nursery, tell)
@@ -123,12 +122,12 @@ async def _follow(session: Session, tell: Tell, *, task_status: trio.TaskStatus[
                 tell(f"event {session.id} {event.seq} {crc32(event.body)}")
 
 
-async def check(path: Path, lines: Iterable[str]) -> None:
+async def check(spec: str, lines: Iterable[str]) -> None:
     """Compare the store with what was told; then let the engine recover, and look for ends that are missing."""
     facts = [line.split() for line in lines]
     gone = {fact[1] for fact in facts if fact[0] == "deleted"}
     doubtful = {fact[1] for fact in facts if fact[0] == "deleting"}
-    async with open_store(str(path)) as store:
+    async with open_store(spec) as store:
         rows = await every_row(store)
         assert gone.isdisjoint(row.record.id for row in rows)
         await _compare(store, [fact for fact in facts if fact[1] not in doubtful])

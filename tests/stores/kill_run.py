@@ -28,8 +28,8 @@ Tell = Callable[[str], None]
 class Work:
     """What a worker does, and what must hold afterwards of the lines that it told."""
 
-    work: Callable[[Path, Tell], Awaitable[None]]
-    check: Callable[[Path, list[str]], Awaitable[None]]
+    work: Callable[[str, Tell], Awaitable[None]]
+    check: Callable[[str, list[str]], Awaitable[None]]
     most_reports: int
     """Of one life."""
     kills_per_file: int
@@ -58,14 +58,14 @@ def in_child(target: Callable[..., object], *args: object) -> int:
         os._exit(status)
 
 
-def kill_once(path: Path, work: Work, told: list[str], chance: random.Random) -> int:
+def kill_once(spec: str, work: Work, told: list[str], chance: random.Random) -> int:
     """Let a worker run, kill it, check. Return the number of reports."""
     receive, send = os.pipe()
 
     def tell(line: str) -> None:
         os.write(send, f"{line}\n".encode())
 
-    worker = in_child(trio.run, work.work, path, tell)
+    worker = in_child(trio.run, work.work, spec, tell)
     os.close(send)
     allowed = chance.randrange(work.most_reports)
     reports = 0
@@ -78,7 +78,7 @@ def kill_once(path: Path, work: Work, told: list[str], chance: random.Random) ->
                 os.kill(worker, signal.SIGKILL)
     _, status = os.waitpid(worker, 0)
     assert os.WIFSIGNALED(status), "the worker ended by itself"
-    _, status = os.waitpid(in_child(trio.run, work.check, path, told), 0)
+    _, status = os.waitpid(in_child(trio.run, work.check, spec, told), 0)
     assert status == 0, "the store is not what was told"
     return reports
 
@@ -93,6 +93,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--work", choices=sorted(WORKS), default="store")
+    parser.add_argument("--store", help="one that is empty, for all kills, in the place of files")
     options = parser.parse_args()
     work = WORKS[options.work]
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
@@ -102,10 +103,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         told: list[str] = []
         for kill in range(options.kills):
-            path = Path(folder) / f"store-{kill // work.kills_per_file}.db"
-            if kill % work.kills_per_file == 0:
+            file = Path(folder) / f"store-{kill // work.kills_per_file}.db"
+            if kill % work.kills_per_file == 0 and options.store is None:
                 told = []
-            reports += kill_once(path, work, told, chance)
+            reports += kill_once(options.store or str(file), work, told, chance)
             if kill % 100 == 99:
                 say(f"{kill + 1} kills, {reports} facts, {time.monotonic() - began:.0f} s")
     say(f"{options.kills} kills, {reports} facts told before them: all there")

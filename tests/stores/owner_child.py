@@ -1,7 +1,7 @@
 """Another process on the same store, led by its parent: a word in, a line out.
 
-Run ``python -m tests.stores.owner_child PATH``. Words: ``claim``, ``take``, ``create ID``,
-``append ID SEQ``, ``fork`` (leave a child that outlives it), ``lock SECONDS``, ``end``.
+Run ``python -m tests.stores.owner_child STORE``. Words: ``claim``, ``take``, ``create ID``,
+``append ID SEQ``, ``flood ID SEQ`` (append until refused), ``fork`` (leave a child that outlives it), ``lock SECONDS``, ``end``.
 """
 
 import os
@@ -38,6 +38,11 @@ async def obey(store: EventStore, path: str, epoch: int, word: str, *rest: str) 
     elif word == "append":
         seq = int(rest[1])
         await store.append(rest[0], [event(seq, "child")], expected_seq=seq, epoch=epoch)
+    elif word == "flood":
+        seq = int(rest[1])
+        while True:
+            await store.append(rest[0], [event(seq, "child")], expected_seq=seq, epoch=epoch)
+            seq += 1
     elif word == "fork":
         leave_a_child()
     elif word == "lock":

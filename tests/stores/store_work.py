@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from pathlib import Path
 
 import trio
 
@@ -36,9 +35,9 @@ def is_whole(session: str, length: int) -> bool:
     return start == length
 
 
-async def work(path: Path, tell: Callable[[str], None]) -> None:
+async def work(spec: str, tell: Callable[[str], None]) -> None:
     """Append until killed; a line says how long a session is for certain."""
-    async with open_store(str(path)) as store:
+    async with open_store(spec) as store:
         epoch = await store.claim(f"worker {os.getpid()}")
         async with trio.open_nursery() as nursery:
             for session in SESSIONS:
@@ -62,14 +61,14 @@ async def _write(store: EventStore, epoch: int, session: str, tell: Callable[[st
             tell(f"{fork} {length - 1}")
 
 
-async def check(path: Path, lines: Iterable[str]) -> None:
+async def check(spec: str, lines: Iterable[str]) -> None:
     """Read what was acknowledged."""
     acknowledged: dict[str, int] = {}
     for line in lines:
         session, length = line.split()
         acknowledged[session] = max(int(length), acknowledged.get(session, 0))
     checked = [*SESSIONS, *list(acknowledged)[-OLD_FORKS:]]
-    async with open_store(str(path)) as store:
+    async with open_store(spec) as store:
         await store.release(await store.claim("checker"))
         for session in acknowledged.keys() & checked:
             acked = acknowledged[session]
