@@ -7,7 +7,10 @@ import attrs
 
 from actors.ids import SessionId
 from actors.log.events import Event
+from actors.ports.audit import AuditTrail
 from actors.ports.blobs import BlobStore
+from actors.ports.query import EventQueries
+from actors.ports.search import SearchIndex
 
 
 @attrs.frozen
@@ -90,7 +93,7 @@ class Loaded:
     events: Sequence[Event]
 
 
-class EventStore(BlobStore, Protocol):
+class EventStore(BlobStore, EventQueries, SearchIndex, AuditTrail, Protocol):
     """Keeps the events of many sessions, and their blobs.
 
     One engine owns a store at a time. ``epoch`` is what :meth:`claim` gave; every write is conditional

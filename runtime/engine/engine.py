@@ -8,11 +8,17 @@ import attrs
 
 from actors.errors.message import MessageFieldError
 from actors.ids import AskId, SessionId, check_session_id
+from actors.json import JsonObject
+from actors.log import codec
+from actors.log.vocabulary import CORE
+from actors.ports.audit import AuditRecord
+from actors.ports.query import EventFilter, FoundPage, QueryCursor
 from actors.ports.store import SessionRecord, SessionRow, Unsettled
 from actors.session.asks import AskOutcome, AskWatch, ClientWord
 from actors.session.interruption import Interruption
 from actors.session.messages import StartChild
 from actors.session.stage import Stage
+from runtime.engine.finding import Finder, Hits
 from runtime.engine.session import Session
 from runtime.engine.upkeep import back_up, prune, vacuum
 
@@ -32,6 +38,7 @@ class Engine:
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
+        self._finder = Finder(stage.services.store, stage.services.epoch)
 
     @property
     def active(self) -> int:
@@ -85,6 +92,86 @@ class Engine:
         rows = await self._stage.services.store.rows(after=after, limit=limit)
         full = len(rows) == limit and bool(rows)
         return Page(tuple(rows), rows[-1].record.id if full else None)
+
+    async def query(
+        self,
+        which: EventFilter = EventFilter(),  # noqa: B008 - frozen
+        *,
+        after: QueryCursor | None = None,
+        limit: int = 1000,
+    ) -> FoundPage:
+        """Return the events of all sessions that fit ``which``, by time, a page at a time.
+
+        A fork shows its own events only. Damaged events are left out and named in ``unreadable``.
+
+        Args:
+            which: what to find.
+            after: the ``next`` of the page before.
+            limit: events in a page, 10,000 at most.
+
+        Raises:
+            MessageFieldError: the limit is none.
+
+        Source: S-180.
+        """
+        return await self._finder.query(which, after, limit)
+
+    async def search(
+        self,
+        text: str,
+        *,
+        session: SessionId | None = None,
+        before: int | None = None,
+        limit: int = 20,
+    ) -> Hits:
+        """Return visible messages that hold ``text`` as it stands, in either case, the last written first.
+
+        What was hidden or replaced is not found. A fork is searched in what it wrote itself. The index is
+        brought up to date first: the first search of a store reads all of it, later ones what is new.
+
+        Args:
+            text: three characters or more.
+            session: look only at what this session wrote.
+            before: the ``next`` of the page before.
+            limit: hits in a page.
+
+        Raises:
+            MessageFieldError: the text is too short, or the limit is none.
+            StoreUnavailableError: the store cannot be read or written now.
+        """
+        return await self._finder.search(text, session, before, limit)
+
+    async def audit(self, type: str, data: JsonObject) -> AuditRecord:  # noqa: A002 - the rule's word
+        """Append a record to the audit trail, which belongs to no session; durable on return.
+
+        Raises:
+            UnknownEventTypeError: the type is not registered.
+            MessageFieldError: its events belong to a session's history.
+            EventDataError: the data is not plain JSON.
+
+        Source: S-175.
+        """
+        if CORE.category(type) != "log-only":
+            raise MessageFieldError("audit", "type", type, "a log-only word")
+        if not isinstance(data, dict):
+            raise MessageFieldError("audit", "data", data, "a JSON object")
+        codec.encode(data)
+        services = self._stage.services
+        now_ms = services.clock.now_ms()
+        return await services.store.audit(type, data, time_ms=now_ms, epoch=services.epoch)
+
+    async def audited(
+        self,
+        *,
+        type: str | None = None,  # noqa: A002 - the rule's word
+        limit: int = PAGE,
+    ) -> Sequence[AuditRecord]:
+        """Return the last ``limit`` records of the audit trail, of one type or of all, the newest first.
+
+        Raises:
+            StoreCorruptError: a record cannot be read.
+        """
+        return await self._stage.services.store.audited(type=type, limit=limit)
 
     async def unsettled(self, *, limit: int = PAGE) -> Sequence[Unsettled]:
         """Return turns and asks that are open in the store, without loading logs (K-19)."""

@@ -13,6 +13,7 @@ from typing import cast
 import attrs
 
 from runtime.stores.blob_sweeping import let_go_from, let_go_of_uploads, sweep_blob
+from runtime.stores.indexing import FORGET_STAND, FORGET_TEXTS
 from runtime.stores.snapshots import FORGET
 from runtime.stores.transaction import Transaction
 from runtime.stores.writes import Write
@@ -48,6 +49,7 @@ class Delete(Write):
         to.db.execute(_SETTLE, (self.session_id,))
         let_go_of_uploads(to, key)
         to.db.execute(FORGET, (key,))
+        to.db.execute(FORGET_STAND, (key,))
         to.db.execute(_THROW, (key,))
         return _sweep(to)
 
@@ -79,6 +81,7 @@ def _trim(to: Transaction, key: int, source: int | None, kept: int, room: int) -
     above = -1 if last is None else last
     start = max(need or 0, above - room + 1)
     to.db.execute(_TRIM, (key, start))
+    to.db.execute(FORGET_TEXTS, (key, start))
     let_go_from(to, key, start)
     if start <= (need or 0):
         _close(to, key, source, kept, need)
@@ -88,6 +91,7 @@ def _trim(to: Transaction, key: int, source: int | None, kept: int, room: int) -
 def _close(to: Transaction, key: int, source: int | None, kept: int, need: int | None) -> None:
     """Note that a grave holds no more than it must; its source may now have to hold less."""
     to.db.execute(_DONE, (key,))
+    to.db.execute(FORGET_TEXTS, (key, 0))
     if need is None:
         to.db.execute(_REMOVE, (key,))
     elif need < kept:

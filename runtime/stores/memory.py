@@ -26,13 +26,14 @@ from actors.log.events import Event
 from actors.ports.blobs import Blob
 from actors.ports.store import EventStore, SessionRecord, SessionRow, Snapshot, Unsettled
 from runtime.stores.memory_blobs import MemoryBlobs
+from runtime.stores.memory_finding import MemoryFinding, leave
 from runtime.stores.memory_session import MemorySession
 from runtime.stores.open_work import unsettled
 
 _NAME = "the memory store"
 
 
-class MemoryStore(EventStore):
+class MemoryStore(MemoryFinding, EventStore):
     """Sessions in lists, for tests and throw-away work.
 
     A write is done in the call itself and the checkpoint comes after it, so that writes keep the
@@ -40,7 +41,9 @@ class MemoryStore(EventStore):
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._sessions: dict[SessionId, MemorySession] = {}
+        self._made = 0
         self._ids: list[SessionId] = []
         self._children: dict[SessionId, list[SessionId]] = {}
         self._blobs = MemoryBlobs()
@@ -56,7 +59,7 @@ class MemoryStore(EventStore):
         self._epoch += 1
         self._owner = owner
         epoch = self._epoch
-        await _leave()
+        await leave()
         return epoch
 
     async def release(self, epoch: int) -> None:
@@ -65,7 +68,7 @@ class MemoryStore(EventStore):
         if epoch == self._epoch:
             self._epoch += 1
             self._owner = None
-        await _leave()
+        await leave()
 
     async def create(
         self, record: SessionRecord, events: Sequence[Event] = (), *, epoch: int
@@ -77,7 +80,8 @@ class MemoryStore(EventStore):
             raise SessionExistsError(record.id)
         source, cut = self._source(record)
         _check_seqs(record.id, cut, events)
-        session = MemorySession(record, source, cut)
+        self._made += 1
+        session = MemorySession(record, source, cut, number=self._made)
         session.check_blobs(events)
         session.extend(events)
         self._blobs.name(session.holdings, events)
@@ -87,7 +91,7 @@ class MemoryStore(EventStore):
         insort(self._ids, record.id)
         if record.parent is not None:
             insort(self._children.setdefault(record.parent, []), record.id)
-        await _leave()
+        await leave()
 
     async def append(
         self, session_id: SessionId, events: Sequence[Event], *, expected_seq: int, epoch: int
@@ -102,7 +106,7 @@ class MemoryStore(EventStore):
         session.check_blobs(events)
         session.extend(events)
         self._blobs.name(session.holdings, events)
-        await _leave()
+        await leave()
 
     async def read(
         self, session_id: SessionId, start: int = 0, stop: int | None = None
@@ -112,7 +116,7 @@ class MemoryStore(EventStore):
         session = self._find(session_id)
         end = session.length if stop is None else min(stop, session.length)
         events = session.read(max(start, 0), end)
-        await _leave()
+        await leave()
         return events
 
     async def salvage(self, session_id: SessionId) -> Sequence[Event]:
@@ -127,20 +131,20 @@ class MemoryStore(EventStore):
         if snapshot.seq > session.length:
             raise ConflictError(snapshot.session_id, snapshot.seq, session.length)
         session.snapshot = snapshot
-        await _leave()
+        await leave()
 
     async def snapshot(self, session_id: SessionId) -> Snapshot | None:
         """See the port."""
         await self._enter()
         found = self._find(session_id).nearest_snapshot()
-        await _leave()
+        await leave()
         return found
 
     async def row(self, session_id: SessionId) -> SessionRow:
         """See the port."""
         await self._enter()
         row = self._find(session_id).row()
-        await _leave()
+        await leave()
         return row
 
     async def rows(
@@ -153,7 +157,7 @@ class MemoryStore(EventStore):
         rows = [
             self._sessions[session_id].row() for session_id in ids[start : start + max(limit, 0)]
         ]
-        await _leave()
+        await leave()
         return rows
 
     async def unsettled(
@@ -169,7 +173,7 @@ class MemoryStore(EventStore):
             if after is None or (item.session_id, item.seq) > after
         )
         found = list(islice(work, max(limit, 0)))
-        await _leave()
+        await leave()
         return found
 
     async def rename(self, session_id: SessionId, title: str | None, *, epoch: int) -> None:
@@ -178,7 +182,7 @@ class MemoryStore(EventStore):
         self._fence(session_id, epoch)
         session = self._find(session_id)
         session.record = attrs.evolve(session.record, title=title)
-        await _leave()
+        await leave()
 
     async def delete(self, session_id: SessionId, *, epoch: int) -> None:
         """See the port."""
@@ -189,8 +193,9 @@ class MemoryStore(EventStore):
         self._ids.remove(session_id)
         if session.record.parent is not None:
             self._children[session.record.parent].remove(session_id)
+        self._index.forget(session_id)
         self._blobs.release(session.bury())
-        await _leave()
+        await leave()
 
     async def put_blob(
         self, session_id: SessionId, pieces: AsyncIterable[bytes], *, now_ms: int, epoch: int
@@ -204,7 +209,7 @@ class MemoryStore(EventStore):
         self._fence(session_id, epoch)
         holdings = self._find(session_id).holdings
         blob = self._blobs.upload(holdings, bytes(content), now_ms)
-        await _leave()
+        await leave()
         return blob
 
     async def blob(self, session_id: SessionId, digest: Digest) -> Blob:
@@ -218,7 +223,7 @@ class MemoryStore(EventStore):
         await self._enter()
         self._find(session_id).check_held(digest)
         content = self._blobs.content(digest)
-        await _leave()
+        await leave()
         return content[max(start, 0) : None if stop is None else max(stop, 0)]
 
     async def sweep_uploads(self, *, before_ms: int, epoch: int) -> None:
@@ -227,7 +232,7 @@ class MemoryStore(EventStore):
         self._fence("", epoch)
         for session in self._sessions.values():
             self._blobs.release(session.holdings.drop_uploads(before_ms))
-        await _leave()
+        await leave()
 
     async def aclose(self) -> None:
         """See the port."""
@@ -256,11 +261,6 @@ class MemoryStore(EventStore):
         if not 0 <= record.lineage.cut <= source.length:
             raise ForkCutError(record.lineage.source, record.lineage.cut, source.length)
         return source, record.lineage.cut
-
-
-async def _leave() -> None:
-    """Let others run, but do not be cancelled: what was written was written."""
-    await trio.lowlevel.cancel_shielded_checkpoint()
 
 
 def _check_seqs(session_id: SessionId, start: int, events: Sequence[Event]) -> None:

@@ -17,11 +17,12 @@ from runtime.stores.open_work import OpenWork, follow
 
 @attrs.define(eq=False)
 class MemorySession:
-    """A session's record and its own events, those from ``cut`` on."""
+    """A session's record and its own events, those from ``cut`` on; a later one has a higher ``number``."""
 
     record: SessionRecord
     source: "MemorySession | None"
     cut: int
+    number: int
     own: list[Event] = attrs.field(factory=list)
     work: OpenWork = ()
     snapshot: Snapshot | None = None

@@ -113,7 +113,43 @@ BLOBS = Migration(
     """,
 )
 
-MIGRATIONS: tuple[Migration, ...] = (FIRST, SNAPSHOTS, BLOBS)
+FINDING = Migration(
+    "events by time, the text of what is visible, the audit trail",
+    """
+    CREATE INDEX events_by_time ON events (time, session, seq);
+    CREATE TABLE search_texts (
+        place INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used twice: the cursor of a search
+        session INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        text TEXT NOT NULL,
+        crc INTEGER NOT NULL,
+        UNIQUE (session, seq)
+    ) STRICT;
+    CREATE TABLE search_stands (
+        session INTEGER PRIMARY KEY,
+        length INTEGER NOT NULL  -- how many of its events were looked at
+    ) STRICT;
+    CREATE VIRTUAL TABLE search_trigrams USING fts5(
+        text, content = 'search_texts', content_rowid = 'place', tokenize = 'trigram'
+    );
+    CREATE TRIGGER search_come AFTER INSERT ON search_texts BEGIN
+        INSERT INTO search_trigrams (rowid, text) VALUES (new.place, new.text);
+    END;
+    CREATE TRIGGER search_gone AFTER DELETE ON search_texts BEGIN
+        INSERT INTO search_trigrams (search_trigrams, rowid, text)
+        VALUES ('delete', old.place, old.text);
+    END;
+    CREATE TABLE audit (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        time INTEGER NOT NULL,
+        type TEXT NOT NULL,
+        data TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX audit_by_type ON audit (type, id);
+    """,
+)
+
+MIGRATIONS: tuple[Migration, ...] = (FIRST, SNAPSHOTS, BLOBS, FINDING)
 
 
 def check_ours(db: apsw.Connection, name: str, known: int = len(MIGRATIONS)) -> int:

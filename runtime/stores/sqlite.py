@@ -21,10 +21,12 @@ from runtime.stores.committer import Writer, commit_groups
 from runtime.stores.connecting import Connections, connect, prepare
 from runtime.stores.deleting import Delete, Sweep
 from runtime.stores.handover import Handover
+from runtime.stores.indexing import FIND_TRIGRAMS
 from runtime.stores.listing import ReadRow, ReadRows, ReadUnsettled
 from runtime.stores.readers import Reader, serve_reads
 from runtime.stores.reading import Chunk, Read, ReadEvents, SalvageEvents
 from runtime.stores.served_blobs import ServedBlobs
+from runtime.stores.served_finding import ServedFinding
 from runtime.stores.settings import SqliteSettings
 from runtime.stores.snapshots import Opening, PutSnapshot, ReadOpening, ReadSnapshot
 from runtime.stores.upkeep import SqliteUpkeep
@@ -35,11 +37,13 @@ _CLOSE_S = 60.0
 """Only a disk that does not answer can take so long."""
 
 
-class SqliteStore(ServedBlobs, SqliteUpkeep, EventStore):
+class SqliteStore(ServedBlobs, ServedFinding, SqliteUpkeep, EventStore):
     """Sessions in one file. Made by :func:`open_sqlite`.
 
     Writes of all sessions that are under way together share one commit; reads never wait for writes.
     """
+
+    _find_text = FIND_TRIGRAMS
 
     def __init__(self, path: Path, connections: Connections, settings: SqliteSettings) -> None:
         self._path, self._settings, self._blob_settings = path, settings, settings

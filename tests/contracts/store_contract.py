@@ -1,6 +1,7 @@
 """What every event store keeps. A store's tests subclass :class:`StoreContract` and give it a door."""
 
 from tests.contracts.store_blob_contract import BlobContract
+from tests.contracts.store_finding_contract import FindingContract
 from tests.contracts.store_lineage_contract import LineageContract
 from tests.contracts.store_listing_contract import ListingContract
 from tests.contracts.store_ownership_contract import OwnershipContract
@@ -13,6 +14,7 @@ class StoreContract(
     WritingContract,
     LineageContract,
     BlobContract,
+    FindingContract,
     ListingContract,
     SnapshotContract,
     UnsettledContract,

@@ -105,7 +105,33 @@ FIRST = Migration(
     """,
 )
 
-MIGRATIONS: tuple[Migration, ...] = (FIRST,)
+FINDING = Migration(
+    "events by time, the text of what is visible, the audit trail",
+    """
+    CREATE INDEX events_by_time ON events (time, session, seq);
+    CREATE TABLE search_texts (
+        place BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,  -- the cursor of a search
+        session BIGINT NOT NULL,
+        seq BIGINT NOT NULL,
+        text TEXT NOT NULL,
+        crc BIGINT NOT NULL,
+        UNIQUE (session, seq)
+    );
+    CREATE TABLE search_stands (
+        session BIGINT PRIMARY KEY,
+        length BIGINT NOT NULL  -- how many of its events were looked at
+    );
+    CREATE TABLE audit (
+        id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        time BIGINT NOT NULL,
+        type TEXT NOT NULL,
+        data TEXT NOT NULL
+    );
+    CREATE INDEX audit_by_type ON audit (type, id);
+    """,
+)
+
+MIGRATIONS: tuple[Migration, ...] = (FIRST, FINDING)
 
 _FOUND = """
     SELECT to_regclass('greenroom.migrations') IS NOT NULL,

@@ -17,6 +17,7 @@ from actors.log.events import Event
 from actors.ports.store import EventStore, Loaded, SessionRecord, SessionRow, Snapshot, Unsettled
 from runtime.stores.deleting import Delete, Sweep
 from runtime.stores.handover import Handover
+from runtime.stores.indexing import FIND_BY_READING
 from runtime.stores.postgres.claiming import Claim, Release, Settle
 from runtime.stores.postgres.faults import unavailable
 from runtime.stores.postgres.link import connect
@@ -31,6 +32,7 @@ from runtime.stores.postgres.target import Target
 from runtime.stores.postgres.writer import AnyWrite, Writer
 from runtime.stores.reading import Chunk
 from runtime.stores.served_blobs import ServedBlobs
+from runtime.stores.served_finding import ServedFinding
 from runtime.stores.snapshots import PutSnapshot
 from runtime.stores.writes import Append, Create, Rename
 
@@ -40,12 +42,14 @@ _CLOSE_S = 60.0
 """Longer than any statement may take."""
 
 
-class PostgresStore(ServedBlobs, EventStore):
+class PostgresStore(ServedBlobs, ServedFinding, EventStore):
     """Sessions in a database that others may use beside it. Made by :func:`open_postgres`.
 
     Writes of all sessions that are under way together share one statement and one commit; reads never
     wait for writes.
     """
+
+    _find_text = FIND_BY_READING
 
     def __init__(self, target: Target, settings: PostgresSettings) -> None:
         self._name, self._settings, self._blob_settings = target.name, settings, settings
