@@ -25,6 +25,7 @@ from tests.conformance.overruled_fold import FOLD_OVERRULED
 from tests.conformance.overruled_http import HTTP_OVERRULED
 from tests.conformance.overruled_live import LIVE_OVERRULED
 from tests.conformance.overruled_rules import RULES_OVERRULED
+from tests.conformance.overruled_writing import WRITING_OVERRULED
 
 LEGGED_WORDS = {"user/message", "assistant/message", "tool/result", "tool/call"}
 
@@ -102,6 +103,7 @@ ADDED_WORDS: tuple[tuple[str, str], ...] = (
     ("session/closed", "log-only"),
     ("session/reopened", "log-only"),
     ("session/title", "log-only"),
+    ("image/offload", "log-only"),
 )
 
 
@@ -183,4 +185,5 @@ OVERRULED: tuple[Overrule, ...] = (
     *HTTP_OVERRULED,
     *LIVE_OVERRULED,
     *RULES_OVERRULED,
+    *WRITING_OVERRULED,
 )
