@@ -5,6 +5,7 @@ Everything named here is stable within a minor version; start at :func:`open_eng
 
 from actors.log.events import Draft, Event, Hide, Replace
 from actors.log.projection import Projection
+from actors.ports.query import EventFilter
 from actors.ports.tool import ToolContext, ToolOutput
 from actors.rules.budget import Budget
 from actors.rules.policy import Policy, PolicyEntry, PolicyTable
@@ -48,6 +49,7 @@ __all__ = [
     "Draft",
     "Engine",
     "Event",
+    "EventFilter",
     "Fallback",
     "Feed",
     "Following",

@@ -2,15 +2,15 @@
 
 import os
 from pathlib import Path
-from typing import BinaryIO, Final, TextIO
+from typing import BinaryIO, Final
 
 import click
 import rich.console
 
 from runtime.cli.failure import told_plainly
 from runtime.cli.keeping import add_upkeep
+from runtime.cli.looking import DEFAULT_STORE, add_looking
 
-DEFAULT_STORE: Final = "greenroom.db"
 STORE: Final = "SQLite file, postgresql:// URL, or :memory:"
 
 
@@ -80,50 +80,6 @@ def run(
     if json_file is not None:
         json_file.write(report.to_json() + b"\n")
     raise SystemExit(exit_status(report))
-
-
-@app.command()
-@click.argument("store", default=DEFAULT_STORE)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
-def sessions(store: str, *, as_json: bool) -> None:
-    """List the sessions of STORE."""
-    from runtime.cli.listing import list_sessions
-
-    with told_plainly():
-        for line in list_sessions(store, as_json=as_json):
-            click.echo(line)
-
-
-@app.command()
-@click.argument("target", metavar="FILE_OR_SESSION")
-@click.option("--store", default=DEFAULT_STORE, show_default=True, help="Where a session is kept.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def inspect(target: str, *, store: str, as_json: bool) -> None:
-    """Print the figures of one log: a recorded file, or a session of a store."""
-    from runtime.cli.inspecting import inspect_log
-
-    with told_plainly():
-        for line in inspect_log(target, store, as_json=as_json):
-            click.echo(line)
-
-
-@app.command()
-@click.argument("store", default=DEFAULT_STORE)
-@click.option(
-    "--acks",
-    type=click.File(),
-    help="Lines 'SESSION SEQ' of what was acknowledged (- for stdin): each must be there.",
-)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def check(store: str, *, acks: TextIO | None, as_json: bool) -> None:
-    """Verify every page and log of STORE: nothing missing, a fold from scratch, an end for every start."""
-    from runtime.cli.checking import check_store
-
-    with told_plainly():
-        status, lines = check_store(store, acks or (), as_json=as_json)
-    for line in lines:
-        click.echo(line)
-    raise SystemExit(status)
 
 
 @app.command()
@@ -272,6 +228,7 @@ def bench(
     raise SystemExit(status)
 
 
+add_looking(app)
 add_upkeep(app)
 
 

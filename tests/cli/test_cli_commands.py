@@ -229,3 +229,16 @@ def test_a_store_that_is_owned_is_not_driven_but_can_be_read(tmp_path: Path) -> 
     assert "the other engine" in run.stderr
     assert "[STORE_OWNED]" in run.stderr
     assert sessions.exit_code == 0
+
+
+def test_search_prints_where_something_was_said(tmp_path: Path):
+    store = tmp_path / "s.db"
+    trio.run(keep, store, "kept", HELLO, Draft("user/message", {"content": "a needle in hay"}))
+    found = greenroom("search", "NEEDLE", "--store", store)
+    assert found.exit_code == 0
+    assert found.stdout.split() == ["kept", "1", "a", "needle", "in", "hay"]
+    as_json = greenroom("search", "needle", "--store", store, "--json").stdout
+    assert json.loads(as_json) == {"session": "kept", "seq": 1, "excerpt": "a needle in hay"}
+    assert greenroom("search", "straw", "--store", store).stdout == ""
+    short = greenroom("search", "ab", "--store", store)
+    assert (short.exit_code, "3 characters" in short.stderr) == (2, True)
