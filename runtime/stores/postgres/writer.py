@@ -67,8 +67,8 @@ class Writer:
                 if not self.link.is_up:
                     self._error = error
                     return left
-                if _is_refused(error) and not forgot:
-                    self._forget()
+                if (why := _refused_for(error)) and not forgot:
+                    self._look_again(why)
                     singly, forgot = len(run), True
                     continue
                 if isinstance(error, (*DAMAGED, *UNSTORABLE)) and len(run) > 1:
@@ -138,6 +138,12 @@ class Writer:
                 self._doubt.take_back(connection)
         self._doubt, self._doubted = None, ()
 
+    def _look_again(self, why: str) -> None:
+        """Take in that things are not as was remembered; what is decided anew gets the right refusal."""
+        if why == "owner":
+            self._ownership.held = None
+        self._forget()
+
     def _forget(self) -> None:
         """Read everything anew: somebody else may have written."""
         self._cursors.clear()
@@ -159,8 +165,11 @@ def _first_run(left: Sequence[AnyWrite]) -> Sequence[AnyWrite]:
     return list(takewhile(lambda write: isinstance(write, Write), left))
 
 
-def _is_refused(error: Exception) -> bool:
-    return isinstance(error, psycopg.Error) and error.sqlstate == REFUSED
+def _refused_for(error: Exception) -> str | None:
+    """Return why a statement of ours refused itself; None when it failed otherwise."""
+    if isinstance(error, psycopg.Error) and error.sqlstate == REFUSED:
+        return error.diag.message_primary
+    return None
 
 
 def _decide(write: Write, transaction: PostgresTransaction) -> None:
