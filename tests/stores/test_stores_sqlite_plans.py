@@ -1,8 +1,14 @@
 """No statement of the store scans a table that grows."""
 
+import ast
+from contextlib import suppress
+from pathlib import Path
+
 import apsw
 import pytest
 
+import runtime.stores
+from actors.errors.store import StoreCorruptError
 from actors.ports.query import EventFilter
 from actors.ports.store import Snapshot
 from runtime.stores.sqlite import SqliteStore, open_sqlite
@@ -67,6 +73,13 @@ async def call_everything(store: SqliteStore) -> None:
     length = (await store.row("a")).length
     await store.append("a", [naming(length, blob.digest)], expected_seq=length, epoch=epoch)
     await store.sweep_uploads(before_ms=2, epoch=epoch)
+    broken = Pieces(CONTENT * 600_000, 1 << 16, breaks=True)
+    with suppress(ZeroDivisionError):
+        await store.put_blob("a", broken, now_ms=1, epoch=epoch)
+    await store.create(record("c"), events(0, 3), epoch=epoch)
+    store._writer._db.execute("DELETE FROM events WHERE session = 3 AND seq = 1")
+    with suppress(StoreCorruptError):
+        await store.read("c")
     await store.rename("a", "t", epoch=epoch)
     await store.delete("a", epoch=epoch)
     await store.delete("b", epoch=epoch)
@@ -85,6 +98,31 @@ async def test_every_statement_searches(statements):
             if words[0] == "SEARCH":  # one for a maximum may say so without an index
                 assert "USING" in words, f"{step}: {sql}"
             assert "TEMP B-TREE" not in step or SORTED in sql, f"{step}: {sql}"
+
+
+VERBS = ("SELECT ", "INSERT ", "UPDATE ", "DELETE ")
+ELSEWHERE = ("sqlite_schema", "INTO migrations", "und-x-icu")
+"""In statements of the opening, before there is anything to search, and of another database."""
+
+
+def written() -> dict[str, str]:
+    """Every statement, or beginning of one, that the modules of the store hold as text; by its place."""
+    found = {}
+    for module in sorted(Path(runtime.stores.__file__).parent.glob("*.py")):
+        for node in ast.walk(ast.parse(module.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                sql = node.value.strip().partition("{")[0]
+                if sql.startswith(VERBS) and not any(word in node.value for word in ELSEWHERE):
+                    found[f"{module.name}:{node.lineno}"] = sql
+    return found
+
+
+async def test_no_statement_is_written_that_the_calls_above_do_not_execute(statements):
+    """So a new one is looked at too, or this fails."""
+    seen, _ = statements
+    unseen = {at: sql for at, sql in written().items() if not any(sql in one for one in seen)}
+    assert unseen == {}
+    assert len(written()) > 40
 
 
 def plan(db: apsw.Connection, sql: str) -> list[str]:
