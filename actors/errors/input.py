@@ -69,6 +69,48 @@ class InputTakenError(UsageError):
         return f"input {self.message_id!r} does not wait: session.queue.list() shows what does"
 
 
+class InputParkedError(UsageError):
+    """The input waits, and nothing that runs will take it.
+
+    Source: K-9, L-66, D-267.
+    """
+
+    code = "SESSION_INPUT_PARKED"
+    retryable = True
+    status_hint = 409
+
+    def __init__(self, message_id: str) -> None:
+        super().__init__(message_id)
+        self.message_id = message_id
+
+    def __str__(self) -> str:
+        return (
+            f"input {self.message_id!r} waits, and no turn takes it by itself: "
+            "session.queue.release() lets it run, and so does the next prompt"
+        )
+
+
+class TurnNotBegunError(UsageError):
+    """The turn that a caller wanted for itself was not begun, and its input was withdrawn.
+
+    Source: K-9, K-24.
+    """
+
+    code = "SESSION_TURN_NOT_BEGUN"
+    retryable = True
+    status_hint = 409
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(session_id)
+        self.session_id = session_id
+
+    def __str__(self) -> str:
+        return (
+            f"session {self.session_id!r} was interrupted or failed before it came to this turn: "
+            "nothing was kept of it, run it again"
+        )
+
+
 class ContentError(UsageError):
     """The content is neither text nor a list of content blocks, or it is empty."""
 

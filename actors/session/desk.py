@@ -190,7 +190,7 @@ class Desk:
             case StartChild() | Delegate():
                 self._family.start(message, reply)
             case AwaitResult(message_id):
-                self._inputs.waiters.wait(message_id, reply)
+                self._inputs.result(message_id, reply)
             case Fork(at, session_id):
                 self._forking.fork(at, session_id, reply)
             case Compact():
@@ -234,6 +234,7 @@ class Desk:
     def _write(self, drafts: Sequence[Draft], *, whole: bool) -> object:
         self.session.context_changed()
         events = self.session.journal.post(*drafts) if drafts else ()
+        self._inputs.tell_stranded()  # it may be closed now
         if whole:
             return events
         return events[-1] if events else None

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import assert_never
 
 from actors.errors import GreenroomError
-from actors.errors.input import QueueFullError
+from actors.errors.input import InputParkedError, QueueFullError
 from actors.errors.rules import ThinkingLevelError
 from actors.errors.session import SessionClosedError, TurnOpenError
 from actors.ids import MessageId
@@ -143,6 +143,25 @@ class Inputs:
         self._session.check_answerable()
         started = self._place(data, steer=message.when == "now", background=message.background)
         return PromptReceipt(message_id, "started" if started else "queued", high_water, running)
+
+    def result(self, key: MessageId | int, reply: Reply[object]) -> None:
+        """Settle ``reply`` with the result of the turn that takes the input, or holds the event of that seq.
+
+        Raises:
+            InputUnknownError: no such input was accepted, or it was withdrawn.
+        """
+        self.waiters.wait(key, reply)
+        self.tell_stranded()
+
+    def tell_stranded(self) -> None:
+        """Whoever waits for an input that nothing takes by itself is told (L-66); somebody releases what is held."""
+        fold = self._session.log.fold
+        if self._turn is not None or self._leaving:
+            return
+        if fold.closed:
+            self.waiters.stranded(lambda _: SessionClosedError(self._session.id))
+        elif not fold.held:
+            self.waiters.stranded(InputParkedError)
 
     def go_on(self) -> PromptReceipt:
         """Start a turn without new input.
@@ -310,6 +329,7 @@ class Inputs:
             may_continue=end.may_continue, latch=latch, pending=pending, held=fold.held
         ):
             self.wake()
+        self.tell_stranded()
 
     def _say_late(self) -> None:
         """The turn of a session that was being closed has ended: log what came meanwhile (L-61)."""

@@ -1,5 +1,8 @@
 """Those who wait for the result of a turn."""
 
+from collections.abc import Callable
+
+from actors.errors import GreenroomError
 from actors.errors.input import InputUnknownError
 from actors.ids import MessageId
 from actors.kernel.reply import Reply
@@ -38,6 +41,13 @@ class Waiters:
             waiting.remove(gone)
             gone.set(None)
         waiting.append(reply)
+
+    def stranded(self, error: Callable[[MessageId], GreenroomError]) -> None:
+        """Tell those whose input waits that nothing takes it now (L-66)."""
+        for key in list(self._replies):
+            if isinstance(key, str) and self._seq(key) is None:
+                for reply in self._replies.pop(key):
+                    reply.fail(error(key))
 
     def withdrawn(self, message_id: MessageId) -> None:
         """The input will never run: whoever waits for it is told."""

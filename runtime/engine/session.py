@@ -7,6 +7,7 @@ from typing import Literal, TypeVar, cast
 import trio
 
 from actors.errors import GreenroomError
+from actors.errors.input import InputParkedError, InputTakenError, TurnNotBegunError
 from actors.errors.session import SourceReservedError
 from actors.ids import SessionId, check_session_id
 from actors.json import JsonValue
@@ -81,8 +82,7 @@ class Session:
     ) -> TurnResult[T]:
         """Prompt, and own the turn: return its result, or interrupt it when cancelled (K-24).
 
-        During another turn the input waits for the one after, and this call with it: also when the other
-        is interrupted or fails, until a prompt or ``queue.release()`` takes what waits.
+        During another turn the input waits for the one after, and this call with it.
 
         With ``returns`` the reply's text must be JSON that fits the type, as the arguments of a typed tool
         must; a reply that does not is shown to the model once more.
@@ -90,6 +90,7 @@ class Session:
         Raises:
             ResultTypeUnsupportedError: JSON cannot be read as that type; nothing was accepted.
             ResultTypeError: the second reply did not fit either.
+            TurnNotBegunError: the turn before it was interrupted or failed; the input was withdrawn.
             GreenroomError: whatever :meth:`prompt` refuses.
 
         Cancellation:
@@ -107,13 +108,23 @@ class Session:
         message = Prompt(content, named, "next")
         try:
             await self.send(message)
-            return await self.result(named)
+            return await self._own_result(named)
         except trio.Cancelled:
             bound_s = self._stage.services.limits.ending_s
             # A refusal says that the session ends or has ended anyway; it must not stand for Cancelled.
             with trio.move_on_after(bound_s, shield=True), suppress(GreenroomError):
                 await self._abandon(named)
             raise
+
+    async def _own_result(self, message_id: str) -> TurnResult[object]:
+        """Wait for a turn that nobody else waits for: one that does not begin by itself is given up."""
+        while True:
+            try:
+                return await self.result(message_id)
+            except InputParkedError:
+                with suppress(InputTakenError):  # somebody let it run after all
+                    await self.queue.withdraw(message_id)
+                    raise TurnNotBegunError(self.id) from None
 
     async def _abandon(self, message_id: str) -> None:
         """Whoever owned the turn is gone: take the input back, or end its turn."""
@@ -134,7 +145,8 @@ class Session:
 
         An idle session starts a turn with it. During a turn, ``now`` joins it at its next step and
         ``next`` waits for the turn after. What waits when a turn is interrupted or fails goes on waiting
-        until the next prompt or ``queue.release()`` takes it. The same ``message_id`` with the same content is accepted once;
+        until the next prompt or ``queue.release()`` takes it, also in a later process; whoever waits for its
+        result is told that it does (InputParkedError). The same ``message_id`` with the same content is accepted once;
         then ``turn.duplicate`` is true.
 
         Raises:
@@ -284,6 +296,9 @@ class Session:
 
         Raises:
             InputUnknownError: no such input was accepted, or it was withdrawn.
+            InputParkedError: it waits, and nothing takes it by itself. In a queue that is held, or behind a turn
+                that runs, this waits too.
+            SessionClosedError: it waits in a session that was closed.
         """
         awaited = AwaitResult(delegated_input(self.id) if message_id is None else message_id)
         return cast("TurnResult[object]", await self._stage.send(self.id, awaited))

@@ -49,10 +49,11 @@ class Turn:
     async def result(self) -> TurnResult[object]:
         """Wait for the end of the turn that takes the input; ``reason`` says how it ended.
 
-        Input that waits when another turn is interrupted or fails goes on waiting, and so does this.
-
         Raises:
             InputUnknownError: the input was withdrawn.
+            InputParkedError: the turn before it was interrupted or failed, and nothing takes it by itself now; it
+                goes on waiting.
+            SessionClosedError: the session was closed before it was taken.
 
         Cancellation:
             The turn goes on; ask again, or interrupt it.

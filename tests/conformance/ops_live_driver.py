@@ -7,7 +7,8 @@ from typing import Any, cast
 import trio
 
 from actors.errors import GreenroomError
-from actors.errors.input import InputTakenError
+from actors.errors.input import InputParkedError, InputTakenError
+from actors.errors.session import SessionClosedError
 from actors.log.events import Event
 from actors.ports.model import Failed, RetryBucket
 from actors.rules.retry import RetryPolicy
@@ -157,7 +158,15 @@ class Driver:
             return None
 
     async def _wait(self, label: str, message_id: str) -> None:
-        result = await self.session.result(message_id)
+        """Wait for the turn that takes an input, however long it is parked before."""
+        result = None
+        while result is None:
+            try:
+                result = await self.session.result(message_id)
+            except InputParkedError:
+                await trio.sleep(TICK_S)
+            except SessionClosedError:
+                return
         self.receipts[label] = ENDED.get(result.reason, "failed")
 
     async def _do_withdraw(self, label: str, message_id: str) -> None:

@@ -167,7 +167,8 @@ async def callers_of_run_are_cancelled(world: World) -> None:
         await world.pause(0.3)
         text = world.chance.choice(("plain", "tools look peek", "hang", "fails"))
         with trio.move_on_after(world.chance.random()) as scope:
-            await session.run(f"{text} {number}", message_id=f"m{number}")
+            run = partial(session.run, f"{text} {number}", message_id=f"m{number}")
+            await world.attempt(run)  # it is told when a turn before it failed
         if scope.cancelled_caught:
             queue = await session.queue.list()
             waiting = {entry.message_id for entry in (*queue.next_step, *queue.next_turn)}
