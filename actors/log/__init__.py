@@ -9,7 +9,7 @@ To follow the fold, read in this order:
    replacements stand), ``hidden`` (what hides took), ``calls`` (calls without a result), ``names``.
 4. ``steps``: what each word does to the state; ``message_steps``: messages, calls and operations;
    ``message_projection_step``: the content-only changes of extensions, whose handlers stand in
-   ``message_projections``.
+   ``message_projections`` (``image_offload`` is the engine's own).
 5. ``fold``: what may be asked of the state. ``project``: from a node to its message (``projection`` has
    the shapes); ``request``: from the visible messages to those of a model request.
 
@@ -21,6 +21,7 @@ Beside that way:
   ``payload_views``, ``payloads``, ``state_payloads``
 - bytes: ``codec`` (strict JSON), ``wire`` (an event as a line), ``foreign`` (text that has to be mended);
   measures ``json_text``, ``numbers``, ``plain``, ``json_equality``; sizes ``budget``, ``event_budget``
+- what stands outside the log: ``blobs`` (named by digest), ``overflow`` (outputs that no event holds)
 - ends and beginnings: ``recovery`` and ``recovery_dsh`` (what closes a log), ``fork``, ``seeds``,
   ``slicing``, ``history``
 - requests: ``request_header``, ``request_context``; input that waits: ``inbox``, ``notices``,

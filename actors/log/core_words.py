@@ -71,6 +71,7 @@ CORE_WORDS: Final[tuple[Word, ...]] = (
     Word("session/closed"),
     Word("session/reopened"),
     Word("session/title"),
+    Word("image/offload", projection=True),
 )
 
 CORE_TYPES: Final = frozenset(word.type for word in CORE_WORDS)

@@ -1,4 +1,4 @@
-"""Message projections: an extension's events that change the content of messages, never the surface.
+"""Message projections: events that change the content of messages, never the surface.
 
 Source: D-75..D-83, K-2.
 """
@@ -11,6 +11,7 @@ import attrs
 from actors.errors.log import EventTypeConflictError
 from actors.json import JsonValue
 from actors.log.events import Event
+from actors.log.image_offload import OFFLOAD, offload
 from actors.log.stored import StoredEvents
 from actors.log.surface import Node, Surface, Unset
 
@@ -55,10 +56,10 @@ Disposer: TypeAlias = Callable[[], None]
 
 
 class Projections:
-    """The handlers of the event types that are declared as projections."""
+    """The handlers of the event types that are declared as projections; the engine's own is always there."""
 
     def __init__(self) -> None:
-        self._handlers: dict[str, tuple[Handler, str]] = {}
+        self._handlers: dict[str, tuple[Handler, str]] = {OFFLOAD: (offload, "session")}
 
     def register(self, word: str, handler: Handler, *, owner: str) -> Disposer:
         """Add the handler of a type and return what takes it away again; calling that twice is harmless.

@@ -44,6 +44,7 @@ PAYLOADS: Final[Mapping[str, type[Payload]]] = MappingProxyType(
         "compaction/end": payloads.CompactionEnded,
         "llm/retry": payloads.RetryLogged,
         "session/title": payloads.Titled,
+        "image/offload": payloads.ImagesOffloaded,
         "todo/write": state.TodoWritten,
         "session/end-seed": state.SeedEnded,
         "agent/inbox/hold": state.InputHeld,

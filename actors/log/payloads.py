@@ -242,6 +242,14 @@ class Titled:
     title: str | None = None
 
 
+@attrs.frozen(kw_only=True)
+class ImagesOffloaded:
+    """``image/offload``: the model does not see the pictures of these messages any more (K-5)."""
+
+    seqs: list[Any]
+    reason: str | None = None
+
+
 Payload: TypeAlias = (
     StatePayload
     | TurnStarted
@@ -263,4 +271,5 @@ Payload: TypeAlias = (
     | CompactionEnded
     | RetryLogged
     | Titled
+    | ImagesOffloaded
 )

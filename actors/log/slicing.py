@@ -13,6 +13,7 @@ from actors.errors.log import SurfaceOpError
 from actors.json import JsonObject, JsonValue
 from actors.log.codec import encode
 from actors.log.events import Event, Hide, Replace
+from actors.log.image_offload import OFFLOAD
 
 _SEQ_FIELDS: Final = {"summarySeq": False, "headerSeq": True}
 """Data fields that name an event, and whether the event cannot stand without it."""
@@ -21,21 +22,31 @@ _SEQ_FIELDS: Final = {"summarySeq": False, "headerSeq": True}
 def slice_events(events: Sequence[Event], start: int, end: int) -> tuple[Event, ...]:
     """Return the events with start <= seq <= end, clipped to the log, with new seqs.
 
-    A hide of nothing that is here leaves with its carrier; what it hid in part it still hides. Sources
-    that are not here are left out.
+    A hide of nothing that is here leaves with its carrier; what it hid in part it still hides. So with
+    pictures that were taken out of view. Sources that are not here are left out.
 
     Raises:
         SurfaceOpError: ``slice-target-missing``, a replacement covers a node that is not here, or a
             message needs a header that is not here.
     """
     part = [event for event in events if start <= event.seq <= end]
-    kept = [event for event in part if _hides_something(event, start)]
+    kept = [event for event in part if _hides_something(event, start) and _offloads(event, start)]
     old = [event.seq for event in kept]
     return tuple([_renumbered(event, old, new) for new, event in enumerate(kept)])
 
 
 def _hides_something(event: Event, start: int) -> bool:
     return not isinstance(event.op, Hide) or event.op.end_seq >= start
+
+
+def _offloads(event: Event, start: int) -> bool:
+    return event.type != OFFLOAD or any(seq >= start for seq in _offloaded(event))
+
+
+def _offloaded(event: Event) -> list[int]:
+    data = event.data()
+    seqs = data.get("seqs") if isinstance(data, dict) else None
+    return [seq for seq in seqs if type(seq) is int] if isinstance(seqs, list) else []
 
 
 def _renumbered(event: Event, old: list[int], new: int) -> Event:
@@ -70,6 +81,11 @@ def _sources(event: Event, old: list[int]) -> tuple[int, ...] | None:
 
 
 def _body(event: Event, old: list[int]) -> bytes:
+    if event.type == OFFLOAD:
+        images = [_image(seq, old) for seq in _offloaded(event)]
+        data = event.data()
+        assert isinstance(data, dict)
+        return encode(data | {"seqs": [image for image in images if image is not None]})
     if b'Seq"' not in event.body:
         return event.body
     data = event.data()

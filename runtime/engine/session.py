@@ -10,7 +10,7 @@ from actors.errors import GreenroomError
 from actors.errors.input import InputParkedError, InputTakenError, TurnNotBegunError
 from actors.errors.session import SourceReservedError
 from actors.ids import SessionId, check_session_id
-from actors.json import JsonValue
+from actors.json import JsonObject, JsonValue
 from actors.log.blobs import Digest
 from actors.log.events import Event
 from actors.log.projection import Content, Projection
@@ -218,6 +218,17 @@ class Session:
     def attachment(self, digest: Digest) -> StoredAttachment:
         """Return the address of what this session holds under ``digest``: an attachment, or a tool's whole output."""
         return StoredAttachment(self._stage, self.id, digest)
+
+    async def offload_images(self, *seqs: int, reason: str | None = None) -> Event:
+        """Take the pictures of these messages out of the model's view; durable on return.
+
+        A text stands in the place of each. They stay in the log, and readable.
+
+        Raises:
+            SurfaceOpError: one of the seqs is no visible message with a picture; nothing changed.
+        """
+        data: JsonObject = {"seqs": [*seqs]}
+        return await self.append("image/offload", data | ({"reason": reason} if reason else {}))
 
     async def occlude(self, start: int, end: int, *, summary: Content | None = None) -> Event:
         """Hide the events from the seq ``start`` to the seq ``end``, both included; durable on return.

@@ -8,6 +8,7 @@ from promises import keeps_its_promises, of
 
 from actors.errors.blobs import AttachmentError, BlobNotFoundError, BlobTooLargeError
 from actors.errors.input import ContentError
+from actors.errors.log import SurfaceOpError
 from actors.log.blobs import digest_of
 from actors.ports.model import BlockEnd, Finished
 from actors.testing.model import ScriptedModel
@@ -229,3 +230,27 @@ async def test_what_no_message_names_is_removed_after_a_day():
     clock.day += 2
     async with open_engine(store, clock=clock) as engine:
         assert len(store._blobs._contents) == 1
+
+
+async def test_a_picture_is_taken_out_of_view_and_stays_readable(tmp_path):
+    path, asked = str(tmp_path / "store.db"), []
+
+    def reply(request):
+        asked.append([message.content for message in request.messages])
+        return Say("ok")
+
+    async with open_engine(path, model=ScriptedModel(reply)) as engine:
+        session = await engine.create(id="s")
+        held = await session.attach(PICTURE, media_type="image/png")
+        await session.run([SAID, held.block])
+        event = await session.offload_images(0, reason="old")
+        assert event.data() == {"seqs": [0], "reason": "old"}
+        await session.run("and now?")
+        assert await session.attachment(held.digest).read() == PICTURE
+        with pytest.raises(SurfaceOpError):
+            await session.offload_images(0)
+    async with open_engine(path, model=ScriptedModel(reply)) as engine:
+        await engine.session("s").run("again")
+    told = {"type": "text", "text": f"[picture image/png {held.digest}: taken out of view]"}
+    assert asked[0][0] == [SAID, held.block]
+    assert asked[1][0] == asked[2][0] == [SAID, told]
