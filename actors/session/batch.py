@@ -112,7 +112,7 @@ class Batch:
         for execution in self._running:
             self._session.start_execution(self._gate.pass_and_run, execution, self)
         await self._wait()
-        settled = [await execution.outcome.wait() for execution in self._running]
+        settled = [execution.outcome.result() for execution in self._running]
         outcomes = [await self._keeper.guarded(outcome) for outcome in settled]
         self._votes += [outcome.voted for outcome in outcomes if outcome.voted is not None]
         self._running = []

@@ -3,6 +3,7 @@
 Source: D-97, D-105, D-211, D-243, P1.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from actors.json import JsonObject
@@ -45,14 +46,15 @@ class Entry:
         It is made before the wait: what others log meanwhile belongs to the next request, as does the
         evidence of it.
         """
-        drafts = [*self._claims(), *self._evidence()]
-        if drafts:
-            self._session.journal.post(*drafts)
-        request = self._request(step, attempt)
-        await self._session.journal.durable()
+        journal = self._session.journal
+        journal.note(*self._claims())
+        schemas = self._schemas()
+        journal.note(*self._evidence(schemas))
+        request = self._request(step, attempt, schemas)
+        await journal.durable()
         return request
 
-    def _request(self, step: int, attempt: int) -> ModelRequest:
+    def _request(self, step: int, attempt: int, schemas: tuple[ToolSchema, ...]) -> ModelRequest:
         return ModelRequest(
             session_id=self._session.id,
             turn=self._turn,
@@ -61,7 +63,7 @@ class Entry:
             background=self._session.record.origin in _BACKGROUND,
             model=self.model.name,
             messages=request_messages(self._session.log.projection().messages),
-            tools=self._schemas(),
+            tools=schemas,
             config=self._session.config,
             blobs=self._session.blobs,
         )
@@ -78,9 +80,9 @@ class Entry:
     def _schemas(self) -> tuple[ToolSchema, ...]:
         return tuple(tool.schema for tool in self._session.tools.values())
 
-    def _evidence(self) -> list[Draft]:
+    def _evidence(self, schemas: Sequence[ToolSchema]) -> list[Draft]:
         """Return the request header when it is the first of this life, has changed, or follows a replacement."""
-        session, header = self._session, self._header()
+        session, header = self._session, self._header(schemas)
         basis = (encode(header), session.log.fold.replace_generation)
         if basis == session.header_basis:
             return []
@@ -104,11 +106,10 @@ class Entry:
         changed = context_change(self._session.log.fold.context, route)
         return [Draft("request/context", changed)] if changed is not None else []
 
-    def _header(self) -> JsonObject:
+    def _header(self, schemas: Sequence[ToolSchema]) -> JsonObject:
         provider, _, model = self.model.name.partition("/")
         named: JsonObject = {"provider": provider, "model": model}
         header: JsonObject = {"config": named | self._session.config}
-        schemas = self._schemas()
         if schemas:
             header["tools"] = [
                 {"name": s.name, "description": s.description, "parameters": s.parameters}
