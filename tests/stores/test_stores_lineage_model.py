@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from actors.log.events import Event
 from actors.ports.store import EventStore
 from runtime.stores.memory import MemoryStore
+from runtime.stores.open import open_store
 from runtime.stores.settings import SqliteSettings
 from runtime.stores.sqlite import open_sqlite
 from tests.contracts.store_samples import event, fork, record
@@ -109,6 +110,15 @@ def kept_in_file(path: Path) -> int:
         db.close()
 
 
+@asynccontextmanager
+async def postgres_at(database):
+    from tests.stores.postgres_probes import raw
+
+    raw(database, "DROP SCHEMA IF EXISTS greenroom CASCADE")
+    async with open_store(database) as store:
+        yield store, lambda: raw(database, "SELECT count(*) FROM events")[0][0]
+
+
 async def live(opened, steps) -> None:
     async with opened() as (store, kept):
         family = Family(store, await store.claim("the model"))
@@ -131,6 +141,16 @@ def test_memory_is_like_copied_lists_and_keeps_nothing_unseen(steps):
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_sqlite_is_like_copied_lists_and_keeps_nothing_unseen(steps):
     trio.run(live, sqlite, steps)
+
+
+@pytest.mark.postgres
+def test_postgres_is_like_copied_lists_and_keeps_nothing_unseen(database):
+    @given(STEPS)
+    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    def families(steps) -> None:
+        trio.run(live, lambda: postgres_at(database), steps)
+
+    families()
 
 
 @pytest.mark.parametrize("opened", [memory, sqlite])
