@@ -40,7 +40,7 @@ def _fault(request: ModelRequest, events: Sequence[Event]) -> str | None:
     logged: Any = log.fold.header
     if tuple(request.messages) != request_messages(log.projection().messages):
         return f"turn {request.turn} step {request.step} shows other messages"
-    named = [tool["name"] for tool in logged["header"]["tools"]] if logged else None
+    named = [tool["name"] for tool in logged["header"].get("tools", ())] if logged else None
     offered = [tool.name for tool in request.tools]
     return None if named == offered else f"the header has {named}, the request {offered}"
 

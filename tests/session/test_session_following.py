@@ -10,6 +10,7 @@ from actors.session.live_events import AgentEnd, MessageEnd, MessageStart, Messa
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Hang, Say
 from runtime import open_engine
+from runtime.stores.memory import MemoryStore
 
 TEXT = "a reply of known text, in pieces " * 8
 
@@ -69,10 +70,8 @@ async def test_the_pieces_of_every_reader_make_the_text_that_is_stored(autojump_
         assert texts == [(TEXT, TEXT)] * 5
 
 
-async def test_following_does_not_wake_a_session_and_understands_it_when_it_wakes(
-    tmp_path, autojump_clock
-):
-    store = str(tmp_path / "store.db")
+async def test_following_does_not_wake_a_session_and_understands_it_when_it_wakes(autojump_clock):
+    store = MemoryStore()
     async with open_engine(store, model=ScriptedModel([Say("one"), Hang("two")])) as engine:
         session = await engine.create(id="s")
         await session.run("first")
