@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import attrs
 import orjson
 import trio
 
@@ -10,6 +11,7 @@ from actors.errors.store import SessionNotFoundError
 from actors.ids import SessionId
 from actors.ports.store import EventStore
 from runtime.cli.acks import parse_ack
+from runtime.cli.blob_check import BlobCheck
 from runtime.cli.failure import FAILED
 from runtime.cli.stored import every_row, existing_store
 from runtime.cli.verify import LogCheck, check_log
@@ -42,19 +44,25 @@ async def _check_all(
     async with existing_store(spec) as store:
         pages = await store.integrity() if isinstance(store, Upkeep) else ()
         ids = [row.record.id for row in await every_row(store)]
-        checks = [await _check(store, id_, acknowledged.get(id_, 0)) for id_ in ids]
+        blobs = BlobCheck(store)
+        checks = [await _check(store, id_, acknowledged.get(id_, 0), blobs) for id_ in ids]
     return pages, checks + [
         LogCheck(session_id=lost, events=0, fault=str(SessionNotFoundError(lost)))
         for lost in sorted(acknowledged.keys() - set(ids))
     ]
 
 
-async def _check(store: EventStore, session_id: SessionId, acknowledged: int) -> LogCheck:
+async def _check(
+    store: EventStore, session_id: SessionId, acknowledged: int, blobs: BlobCheck
+) -> LogCheck:
     try:
         events = await store.read(session_id)
     except GreenroomError as error:
         return LogCheck(session_id=session_id, events=0, fault=f"{error} [{error.code}]")
-    return check_log(session_id, events, acknowledged)
+    found = check_log(session_id, events, acknowledged)
+    if found.fault is not None:
+        return found
+    return attrs.evolve(found, fault=await blobs.fault(session_id, events))
 
 
 def _as_wrong(pages: Sequence[str]) -> list[str]:
