@@ -38,6 +38,7 @@ _SETTINGS = {
     "tcp_keepalives_count": "3",
     # Every statement here finds rows by an index; no statistics, however old, may say otherwise.
     "enable_seqscan": "off",
+    "enable_bitmapscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
     "plan_cache_mode": "force_generic_plan",
