@@ -30,7 +30,16 @@ _MEDIA_TYPE: Final = re.compile(
     r"[\w!#$&^.+-]{1,60}/[\w!#$&^.+-]{1,60}(; ?[\w=\".-]{1,60})?", re.ASCII
 )
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\\\ud800-\udfff]{1,200}")
-_NAMING: Final = (Prompt, EditInput, Append, AppendAll, Occlude, Delegate)
+_NAMING: Final[dict[type, str]] = {
+    Prompt: "content",
+    EditInput: "content",
+    Delegate: "content",
+    Occlude: "summary",
+    Append: "data",
+    AppendAll: "appends",
+}
+"""Where a message may name a blob."""
+_NESTED: Final = frozenset((list, dict, tuple))
 
 
 @attrs.frozen(kw_only=True)
@@ -105,6 +114,17 @@ class Uploads:
             )
 
 
+def may_name(message: object) -> bool:
+    """Return whether a message may name a blob; nearly none does, and every message is asked."""
+    field = _NAMING.get(type(message))
+    if field is None:
+        return False
+    value = getattr(message, field)
+    if type(value) is dict:
+        return "blob" in value or any(type(child) in _NESTED for child in value.values())
+    return type(value) in _NESTED
+
+
 async def check_named(services: Services, session_id: SessionId, message: object) -> None:
     """Check that the session holds every blob that a message names.
 
@@ -112,8 +132,6 @@ async def check_named(services: Services, session_id: SessionId, message: object
         BlobNotFoundError: one it does not hold.
         ContentError: a block names one in a form that is none, or a child is to be given one.
     """
-    if not isinstance(message, _NAMING):
-        return
     for value in _values(message):
         _check_blocks(value)
         for digest in set(blobs_of(value)):

@@ -19,7 +19,7 @@ from actors.kernel.supervisor import Supervisor, open_supervisor
 from actors.log.events import Event
 from actors.session.activation import activate
 from actors.session.actor import SessionActor
-from actors.session.attachments import Uploads, check_named
+from actors.session.attachments import Uploads, check_named, may_name
 from actors.session.desk import Desk
 from actors.session.head import Head, head_of
 from actors.session.interruption import Interruption
@@ -91,7 +91,8 @@ class Stage:
             raise MessageTypeError(type(message).__name__)
         if session_id in self._deleted:
             raise SessionNotFoundError(session_id)
-        await check_named(self.services, session_id, message)
+        if may_name(message):
+            await check_named(self.services, session_id, message)
         ref = self.actors.ref(check_session_id(session_id))
         if isinstance(message, Answer | Close):
             with suppress(trio.WouldBlock):  # there is too much control already: it waits like work
