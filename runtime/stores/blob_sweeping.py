@@ -22,8 +22,7 @@ _LET_GO = "DELETE FROM blob_holds WHERE session = ? AND "
 _FROM_SEQ = "seq >= ?"
 _IS_UPLOAD = "seq = -1"
 _THROW_OLD = (
-    "INSERT INTO blob_trash SELECT blob FROM blob_holds WHERE since < ?"
-    " ON CONFLICT DO NOTHING"
+    "INSERT INTO blob_trash SELECT blob FROM blob_holds WHERE since < ? ON CONFLICT DO NOTHING"
 )
 _LET_GO_OLD = "DELETE FROM blob_holds WHERE since < ?"
 _THROW_STAGED = (
