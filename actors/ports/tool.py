@@ -1,6 +1,6 @@
 """Tools: what a model may ask for."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import attrs
@@ -10,6 +10,8 @@ from actors.json import JsonObject, JsonValue
 from actors.ports.model import ToolSchema
 
 Effect: TypeAlias = Literal["read", "write", "exec"]
+Whole: TypeAlias = Callable[[], AsyncGenerator[bytes, None]]
+"""Opens the whole of an output, as UTF-8 text in pieces; it may be opened once."""
 
 
 @attrs.frozen(kw_only=True)
@@ -26,6 +28,9 @@ class ToolOutput:
     meta: JsonValue = None
     terminate: bool = False
     """Ask to end the turn after this batch (L-39)."""
+    whole: Whole | None = None
+    """All of an output of which ``content`` is a part that fits: kept outside the log, and the model is told
+    how to read it (K-4, K-14)."""
 
 
 @attrs.frozen(kw_only=True)

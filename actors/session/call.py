@@ -18,7 +18,7 @@ from actors.json import JsonObject, JsonValue
 from actors.kernel.reply import Reply
 from actors.log.codec import encode
 from actors.log.foreign import mend
-from actors.ports.tool import Tool, ToolContext, ToolOutput
+from actors.ports.tool import Tool, ToolContext, ToolOutput, Whole
 from actors.rules.interrupt import CallFate, closing
 
 Stage: TypeAlias = Literal["gate", "running", "signalled", "cancelled", "settled"]
@@ -55,6 +55,8 @@ class CallOutcome:
     voted: bool | None = False
     overflow: JsonObject | None = None
     """Names the whole output where ``content`` is an excerpt (K-4)."""
+    whole: Whole | None = None
+    """Opens an output that the tool itself has cut; taken by who keeps it."""
 
 
 def closed(fate: CallFate) -> CallOutcome:
@@ -206,7 +208,11 @@ def outcome_of(output: object) -> CallOutcome:
         {"name": "ToolError", "code": output.code} if output.is_error else None
     )
     return CallOutcome(
-        content=output.content, error=error, meta=output.meta, voted=output.terminate
+        content=output.content,
+        error=error,
+        meta=output.meta,
+        voted=output.terminate,
+        whole=output.whole,
     )
 
 

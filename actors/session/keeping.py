@@ -5,7 +5,7 @@ Source: K-4, K-5, K-14, S-43 of the scenarios.
 
 import binascii
 from base64 import b64decode
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
 from typing import Final
 
@@ -33,6 +33,7 @@ from actors.log.overflow import (
     shown_bytes,
 )
 from actors.ports.blobs import Blob
+from actors.ports.tool import Whole
 from actors.session.call import CallOutcome, refused
 from actors.session.services import Services
 
@@ -64,7 +65,7 @@ class Keeper:
         """
         try:
             await self._check_names(outcome)
-            pictured = await self._with_pictures(outcome)
+            pictured = await self._with_pictures(await self._with_whole(outcome))
             large = is_large(pictured.content)
             return await self._with_excerpt(pictured) if large else pictured
         except UsageError as fault:
@@ -91,7 +92,7 @@ class Keeper:
             data = b64decode(str(block["data"]), validate=True)
         except (binascii.Error, ValueError):
             return block
-        kept = await self._put(iter([data]))
+        kept = await self._put(_in_turn([data]))
         if not isinstance(kept, Blob):
             return block
         rest = {key: value for key, value in block.items() if key != "data"}
@@ -101,7 +102,7 @@ class Keeper:
         content = outcome.content
         text = as_text(content)
         counted = _Counted(text)
-        blob = await self._put(iter(counted))
+        blob = await self._put(_in_turn(counted))
         if not isinstance(blob, Blob):
             total = sum(map(units, pieces(text)))
             cut = excerpt(content, total, lost_note(blob))
@@ -111,18 +112,30 @@ class Keeper:
         cut = excerpt(content, counted.units, note)
         return attrs.evolve(outcome, content=cut, overflow=kept.pointer())
 
-    async def _put(self, chunks: Iterator[bytes]) -> Blob | str:
+    async def _with_whole(self, outcome: CallOutcome) -> CallOutcome:
+        """Keep what the tool shows a part of, and say behind that part how to read it."""
+        if outcome.whole is None:
+            return outcome
+        blob = await self._put(_readable(outcome.whole))
+        if isinstance(blob, Blob):
+            kept = Kept(digest=blob.digest, size_bytes=blob.size_bytes, media_type=TEXT_TYPE)
+            return _noted(attrs.evolve(outcome, overflow=kept.pointer()), kept_note(kept, 0))
+        return _noted(outcome, lost_note(blob))
+
+    async def _put(self, chunks: AsyncGenerator[bytes, None]) -> Blob | str:
         """Keep content; when that cannot be, say why."""
         limit = self._services.limits.blob_bytes
         with self._scope:
             try:
-                async with aclosing(bounded(chunks, limit)) as bytes_:
+                async with aclosing(_bounded(chunks, limit)) as bytes_:
                     return await self._services.store.put_blob(
                         self._session_id,
                         bytes_,
                         now_ms=self._services.clock.now_ms(),
                         epoch=self._services.epoch,
                     )
+            except _UnreadableError as failed:
+                return f"it could not be read: {failed}"
             except BlobTooLargeError:
                 return f"it has more than {limit} bytes"
             except StoreError as failed:
@@ -143,19 +156,57 @@ class _Counted:
             yield piece.encode()
 
 
-async def bounded(chunks: Iterator[bytes], limit_bytes: int) -> AsyncGenerator[bytes, None]:
-    """Yield what comes, letting others have their turn in between.
+class _UnreadableError(Exception):
+    """A tool's own output cannot be read any more."""
+
+
+async def _readable(whole: Whole) -> AsyncGenerator[bytes, None]:
+    """Yield the pieces of a tool's output, and close what it opened.
+
+    Raises:
+        _UnreadableError: the tool raised; its exceptions are a result, and no fault of the session.
+    """
+    try:
+        async with aclosing(whole()) as pieces:
+            async for piece in pieces:
+                yield bytes(piece)
+    except Exception as raised:
+        # The tool boundary: what comes from a tool may raise anything.
+        raise _UnreadableError(f"{type(raised).__name__}: {raised}") from raised
+
+
+def _noted(outcome: CallOutcome, note: str) -> CallOutcome:
+    """Return the outcome with a note behind its content, and nothing left to keep."""
+    content = outcome.content
+    block: JsonObject = {"type": "text", "text": note.strip()}
+    noted = content + note if isinstance(content, str) else [*content, block]
+    if is_large(noted):
+        noted = excerpt(content, sum(map(units, pieces(as_text(content)))), note)
+    return attrs.evolve(outcome, content=noted, whole=None)
+
+
+async def _in_turn(chunks: Iterable[bytes]) -> AsyncGenerator[bytes, None]:
+    """Yield what is at hand, letting others have their turn in between."""
+    for chunk in chunks:
+        await trio.lowlevel.checkpoint()
+        yield chunk
+
+
+async def _bounded(
+    chunks: AsyncGenerator[bytes, None], limit_bytes: int
+) -> AsyncGenerator[bytes, None]:
+    """Yield what comes, and close where it came from.
 
     Raises:
         BlobTooLargeError: it is more than ``limit_bytes``.
     """
     left = limit_bytes
-    for chunk in chunks:
-        await trio.lowlevel.checkpoint()
-        left -= len(chunk)
-        if left < 0:
-            raise BlobTooLargeError(limit_bytes)
-        yield chunk
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            left -= len(chunk)
+            if left < 0:
+                raise BlobTooLargeError(limit_bytes)
+            yield chunk
 
 
 def _is_inline(block: object) -> bool:

@@ -29,21 +29,21 @@ async def speak(text: str = TEXT) -> str:
     return text
 
 
-def returning(content, meta=None):
+def returning(content, meta=None, whole=None):
     @tool(effect="read", name="give")
     async def give() -> ToolOutput:
         """Give what the test wants."""
         await trio.lowlevel.checkpoint()
-        return ToolOutput(content=content, meta=meta)
+        return ToolOutput(content=content, meta=meta, whole=whole)
 
     return give
 
 
-async def result_of(content, *, meta=None, limits=None):
+async def result_of(content, *, meta=None, limits=None, whole=None):
     """Return the data of the one tool result, and the engine's session while it is open."""
     model = ScriptedModel([CallTools(Call("give")), Say("done")])
     async with open_engine(
-        model=model, tools=[returning(content, meta)], limits=limits or Limits()
+        model=model, tools=[returning(content, meta, whole)], limits=limits or Limits()
     ) as engine:
         session = await engine.create()
         assert (await session.run("go")).completed
@@ -125,6 +125,36 @@ async def test_a_tool_cannot_name_what_the_session_does_not_hold(place):
     result, _ = await result_of(content, meta=named if place == "meta" else None)
     assert result["error"]["code"] == "TOOL_RESULT_INVALID"
     assert "holds no blob" in result["content"]
+
+
+async def pieces_of_the_whole():
+    yield b"the first half, "
+    await trio.lowlevel.checkpoint()
+    yield "the second half: ü".encode()
+
+
+async def test_what_a_tool_shows_a_part_of_is_kept_as_a_whole():
+    result, kept = await result_of("...half: ü", whole=pieces_of_the_whole)
+    assert kept.decode() == "the first half, the second half: ü"
+    assert result["content"].startswith("...half: ü\n[the whole output has 35 bytes; read on with")
+    assert result["overflow"]["blob"] == digest_of(kept)
+
+
+async def test_a_part_that_does_not_fit_is_cut_and_still_says_where_the_whole_is():
+    result, kept = await result_of([{"type": "text", "text": TEXT}], whole=pieces_of_the_whole)
+    assert kept.decode() == "the first half, the second half: ü"
+    assert json_bytes(result["content"]) <= CONTENT_BYTES + 200
+    assert digest_of(kept) in result["content"][-1]["text"]
+
+
+async def test_a_whole_that_cannot_be_read_costs_nothing_but_itself():
+    async def broken():
+        yield b"some"
+        raise OSError("the disk went away")
+
+    result, _ = await result_of("a part", whole=broken)
+    assert "overflow" not in result
+    assert "not kept: it could not be read: OSError: the disk went away" in result["content"]
 
 
 async def test_malformed_blocks_are_the_mistake_of_the_tool():
