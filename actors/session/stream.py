@@ -42,6 +42,10 @@ TOO_LONG = Failed(
 )
 
 
+SILENCE_STEP = 0.01
+"""The share of the allowed silence by which its end moves along; moving it costs a third of taking a part."""
+
+
 class Stream:
     """Runs one request and folds its parts.
 
@@ -99,7 +103,9 @@ class Stream:
             async with model.stream(self._request) as parts:
                 async for part in parts:
                     held_s = part.at_most_s if isinstance(part, Held) else 0.0
-                    silence.deadline = trio.current_time() + held_s + self._idle_s
+                    due_s = trio.current_time() + held_s + self._idle_s
+                    if abs(due_s - silence.deadline) > SILENCE_STEP * self._idle_s:
+                        silence.deadline = due_s
                     self._take(part)
                     self._count(part)
                     if self._failed is not None:
