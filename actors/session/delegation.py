@@ -5,7 +5,7 @@ Source: K-20, L-163..L-165, S-37 and S-38 of the scenarios.
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import trio
 
@@ -18,8 +18,6 @@ from actors.session.results import TurnResult
 from actors.session.state import SessionState
 
 CloseChild: TypeAlias = Callable[[SessionId, ChildEnd], Awaitable[None]]
-ROOM_S: Final = 1.0
-"""How long a result waits before it looks again for room in a full queue."""
 
 
 def delegated_input(child: SessionId) -> MessageId:
@@ -96,7 +94,7 @@ class Delegation:
             try:
                 await self._session.office.send(self._session.id, told)
             except QueueFullError:
-                await trio.sleep(ROOM_S)
+                await self._session.room.park()
             except GreenroomError:
                 return
             else:

@@ -193,6 +193,7 @@ class Inputs:
             self._session.journal.post(*drafts)
         if isinstance(operation, WithdrawInput):
             self.waiters.withdrawn(operation.message_id)
+            self._make_room()
         if isinstance(operation, Release):
             self.wake()
 
@@ -260,6 +261,11 @@ class Inputs:
     def _queue(self, target: ListName, data: JsonObject) -> None:
         record = self._session.log.fold.inbox.append(target, data)
         self._session.journal.post(Draft("agent/inbox/spliced", record.data()))
+
+    def _make_room(self) -> None:
+        """Let as many results come in as there is room for now."""
+        capacity = self._session.services.limits.waiting_inputs
+        self._session.room.unpark(count=max(0, capacity - self._session.log.fold.inbox.pending))
 
     def _standing(self) -> Standing:
         inbox = self._session.log.fold.inbox
@@ -329,6 +335,7 @@ class Inputs:
             may_continue=end.may_continue, latch=latch, pending=pending, held=fold.held
         ):
             self.wake()
+        self._make_room()
         self.tell_stranded()
 
     def _say_late(self) -> None:

@@ -14,7 +14,7 @@ from actors.log.blobs import without_names
 from actors.log.calls import OpenCall
 from actors.log.events import Draft
 from actors.log.log import Log
-from actors.ports.tool import Reconciling
+from actors.ports.tool import Reconciling, ToolOutput
 from actors.rules.queue import in_background
 from actors.session.agent import Agent
 from actors.session.call import CallOutcome, CallSpec, outcome_of
@@ -128,11 +128,20 @@ async def _reconciled(
     for call in calls:
         tool: object = agent.tools.get(call.name) if agent is not None else None
         if call.decision == "allow" and isinstance(tool, Reconciling):
-            with trio.move_on_after(RECONCILE_S):
-                output = await tool.reconcile(f"{session_id}:{call.tool_call_id}")
-                if output is not None:
-                    known[call.tool_call_id] = _of_a_stranger(outcome_of(output))
+            output = await _remembered(tool, f"{session_id}:{call.tool_call_id}")
+            if output is not None:
+                known[call.tool_call_id] = _of_a_stranger(outcome_of(output))
     return known
+
+
+async def _remembered(tool: Reconciling, key: str) -> ToolOutput | None:
+    """Return what the tool says of a call; one that fails or takes too long cannot say it (P8)."""
+    with trio.move_on_after(RECONCILE_S):
+        try:
+            return await tool.reconcile(key)
+        except Exception:  # noqa: BLE001 - the tool boundary: what it raises must not keep the session shut
+            return None
+    return None
 
 
 def _of_a_stranger(outcome: CallOutcome) -> CallOutcome:

@@ -129,6 +129,7 @@ class Stage:
             finally:
                 self._deleted.discard(below)
             self.services.spending.forget(below)
+            self.actors.release(below)
             self._end_feed(below)
 
     def _end_feed(self, session_id: SessionId) -> None:
@@ -171,6 +172,7 @@ class Stage:
         """Follow a session from behind the seq ``after``; it need not be live.
 
         Raises:
+            EngineClosedError: it was closed.
             SessionNotFoundError: there is no such session.
             FeedCursorError: ``after`` is not a seq of the log.
         """
@@ -184,6 +186,7 @@ class Stage:
 
     async def _hub_of_resting(self, session_id: SessionId) -> FeedHub[Event, LiveItem]:
         """Make the hub of a session that is not live; should it come and go meanwhile, its hub stays."""
+        self.check_open()
         self._coming[session_id] += 1
         try:
             row = await self.services.store.row(session_id)

@@ -71,6 +71,8 @@ class SessionState:
         """The request header that this actor logged last, and what had been replaced by then (D-97)."""
         self.admitted: tuple[str | None] | None = None
         """The system prompt that is known to be the effective one; None when somebody may have changed it."""
+        self.room = trio.lowlevel.ParkingLot()
+        """Where results of children wait for room in the queue."""
         self.items_shown = 0
         """Live items since the session was activated; whether anybody saw them is not asked."""
         self._executions: set[Execution] = set()

@@ -286,10 +286,12 @@ class Session:
 
     async def row(self) -> SessionRow:
         """Return what is stored about the session, without waking it."""
+        self._stage.check_open()
         return await self._stage.services.store.row(self.id)
 
     async def read(self, start: int = 0, stop: int | None = None) -> Sequence[Event]:
         """Return the stored events with start <= seq < stop, without waking the session."""
+        self._stage.check_open()
         return await self._stage.services.store.read(self.id, start, stop)
 
     async def projection(self) -> Projection:
@@ -344,6 +346,7 @@ class Session:
 
     async def children(self) -> Sequence[SessionRow]:
         """Return the stored sessions that belong to this one, ended ones included."""
+        self._stage.check_open()
         return await self._stage.services.store.rows(parent=self.id, limit=MANY)
 
     async def keep(self, child: SessionId) -> None:
