@@ -33,6 +33,21 @@ class ToolOutput:
     how to read it (K-4, K-14)."""
 
 
+class Attach(Protocol):
+    """Keeps a picture or a file outside the log."""
+
+    async def __call__(
+        self, content: bytes, *, media_type: str = ..., name: str | None = None
+    ) -> JsonObject:
+        """Return the block that names the content in a :class:`ToolOutput`.
+
+        Raises:
+            AttachmentError: the type or the name cannot be meant.
+            BlobTooLargeError: it is too large.
+        """
+        ...
+
+
 @attrs.frozen(kw_only=True)
 class ToolContext:
     """What a running call may know and do.
@@ -51,6 +66,8 @@ class ToolContext:
     """Show live progress; after the call settled it does nothing (L-37)."""
     ask: Callable[[str], Awaitable[bool]]
     """Put a question to whoever watches; False when it is refused, withdrawn or nobody can answer (P6)."""
+    attach: Attach
+    """Keep a picture or a file for the output (K-5)."""
 
 
 @runtime_checkable

@@ -66,6 +66,34 @@ class Attachment:
         return block if self.name is None else block | {"name": self.name}
 
 
+async def attach_to(
+    services: Services,
+    session_id: SessionId,
+    content: bytes | AsyncIterable[bytes],
+    *,
+    media_type: str = ANY_TYPE,
+    name: str | None = None,
+) -> Attachment:
+    """Keep content for a session, durable on return.
+
+    Raises:
+        AttachmentError: the type or the name cannot be meant.
+        BlobTooLargeError: it is larger than ``Limits.blob_bytes``; nothing was kept.
+        SessionNotFoundError: there is no such session.
+
+    Cancellation:
+        Nothing was kept.
+    """
+    _check(content, media_type, name)
+    async with aclosing(_bounded(content, services.limits.blob_bytes)) as pieces:
+        blob = await services.store.put_blob(
+            session_id, pieces, now_ms=services.clock.now_ms(), epoch=services.epoch
+        )
+    return Attachment(
+        digest=blob.digest, size_bytes=blob.size_bytes, media_type=media_type, name=name
+    )
+
+
 class Uploads:
     """Brings attachments in, and from time to time lets go of those that no message named."""
 
@@ -81,25 +109,10 @@ class Uploads:
         media_type: str = ANY_TYPE,
         name: str | None = None,
     ) -> Attachment:
-        """Keep content for a session, durable on return.
-
-        Raises:
-            AttachmentError: the type or the name cannot be meant.
-            BlobTooLargeError: it is larger than ``Limits.blob_bytes``; nothing was kept.
-            SessionNotFoundError: there is no such session.
-
-        Cancellation:
-            Nothing was kept.
-        """
-        _check(content, media_type, name)
-        services = self._services
+        """See :func:`attach_to`."""
         await self.sweep()
-        async with aclosing(_bounded(content, services.limits.blob_bytes)) as pieces:
-            blob = await services.store.put_blob(
-                session_id, pieces, now_ms=services.clock.now_ms(), epoch=services.epoch
-            )
-        return Attachment(
-            digest=blob.digest, size_bytes=blob.size_bytes, media_type=media_type, name=name
+        return await attach_to(
+            self._services, session_id, content, media_type=media_type, name=name
         )
 
     async def sweep(self) -> None:

@@ -32,6 +32,7 @@ from actors.rules.approval import (
 from actors.rules.policy import PolicyCall
 from actors.rules.policy_call import policy_call
 from actors.session.asks import Ask
+from actors.session.attachments import ANY_TYPE, attach_to
 from actors.session.call import CallOutcome, CallSpec, Execution, Starting, closed, parsed, refused
 from actors.session.delegation import announce
 from actors.session.drafts import decided_draft
@@ -167,6 +168,13 @@ class Gate:
             put = self._question(call, call.name, question[:SUMMARY_CHARS])
             return (await put_ask(self._session, put, execution.cancelled)).allowed
 
+        async def attach(
+            content: bytes, *, media_type: str = ANY_TYPE, name: str | None = None
+        ) -> JsonObject:
+            services, session_id = self._session.services, self._session.id
+            held = await attach_to(services, session_id, content, media_type=media_type, name=name)
+            return held.block
+
         return ToolContext(
             session_id=self._session.id,
             call_id=call.id,
@@ -176,6 +184,7 @@ class Gate:
             cancelled=execution.cancelled,
             progress=progress,
             ask=ask,
+            attach=attach,
         )
 
 

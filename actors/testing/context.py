@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 import attrs
 import trio
 
-from actors.json import JsonValue
+from actors.json import JsonObject, JsonValue
+from actors.log.blobs import digest_of
 from actors.ports.tool import ToolContext
 
 
@@ -19,6 +20,8 @@ class RecordedContext:
     answers: Iterable[bool] = ()
     shown: list[JsonValue] = attrs.field(factory=list, init=False)
     """The progress, in order."""
+    attached: list[bytes] = attrs.field(factory=list, init=False)
+    """What was kept, in order."""
     questions: list[str] = attrs.field(factory=list, init=False)
     cancelled: trio.Event = attrs.field(factory=trio.Event, init=False)
     _answers: Iterator[bool] = attrs.field(init=False)
@@ -37,7 +40,26 @@ class RecordedContext:
             cancelled=self.cancelled,
             progress=self.shown.append,
             ask=self._ask,
+            attach=self._attach,
         )
+
+    async def _attach(
+        self,
+        content: bytes,
+        *,
+        media_type: str = "application/octet-stream",
+        name: str | None = None,
+    ) -> JsonObject:
+        await trio.lowlevel.checkpoint()
+        self.attached.append(content)
+        kind = "image" if media_type.startswith("image/") else "file"
+        block: JsonObject = {
+            "type": kind,
+            "blob": digest_of(content),
+            "sizeBytes": len(content),
+            "mediaType": media_type,
+        }
+        return block if name is None else block | {"name": name}
 
     async def _ask(self, question: str) -> bool:
         await trio.lowlevel.checkpoint()

@@ -13,7 +13,7 @@ from actors.log.blobs import digest_of
 from actors.ports.model import BlockEnd, Finished
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools, Say
-from runtime import Limits, open_engine
+from runtime import Limits, ToolContext, ToolOutput, open_engine, tool
 from runtime.stores.memory import MemoryStore
 
 PICTURE = b"\x89PNG" + bytes(range(256)) * 40
@@ -254,3 +254,20 @@ async def test_a_picture_is_taken_out_of_view_and_stays_readable(tmp_path):
     told = {"type": "text", "text": f"[picture image/png {held.digest}: taken out of view]"}
     assert asked[0][0] == [SAID, held.block]
     assert asked[1][0] == asked[2][0] == [SAID, told]
+
+
+async def test_a_tool_attaches_a_picture_that_the_model_then_sees():
+    @tool(effect="read")
+    async def draw(name: str, ctx: ToolContext) -> ToolOutput:
+        """Draw something."""
+        held = await ctx.attach(PICTURE, media_type="image/png", name=name)
+        return ToolOutput(content=[SAID, held])
+
+    calls = [CallTools(Call("draw", {"name": "a.png"}), Call("draw", {"name": "../a"})), Say("ok")]
+    async with open_engine(model=model(*calls), tools=[draw]) as engine:
+        session = await engine.create()
+        assert (await session.run("draw")).completed
+        drawn, refused = of(await keeps_its_promises(engine, session), "tool/result")
+        assert await session.attachment(drawn["content"][1]["blob"]).read() == PICTURE
+    assert drawn["content"][1]["name"] == "a.png"
+    assert refused["error"]["code"] == "ATTACHMENT_INVALID"
