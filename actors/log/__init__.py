@@ -25,5 +25,7 @@ Beside that way:
 - ends and beginnings: ``recovery`` and ``recovery_dsh`` (what closes a log), ``fork``, ``seeds``,
   ``slicing``, ``history``
 - requests: ``request_header``, ``request_context``; input that waits: ``inbox``, ``notices``,
-  ``consumed_work``; the events in memory: ``stored``
+  ``consumed_work``
+- what is kept: the events in memory, ``stored``; a state as bytes, ``snapshot`` and ``snapshot_state``;
+  content outside the log, ``blobs`` and ``overflow``
 """

@@ -19,7 +19,7 @@ Digest: TypeAlias = str
 """``sha256:`` and 64 lower-case hex digits."""
 
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
-_MARK: Final = b'"blob":"sha256:'
+BLOB_MARK: Final = b'"blob":"sha256:'
 _NAMED: Final = re.compile(rb'"blob":"(sha256:[0-9a-f]{64})"')
 """A quote inside a text is escaped, so this is found in no text."""
 
@@ -31,12 +31,12 @@ def is_digest(value: object) -> bool:
 
 def names_blobs(body: bytes) -> bool:
     """Return whether the JSON text of an event's data names any blob."""
-    return _MARK in body
+    return BLOB_MARK in body
 
 
 def named_blobs(body: bytes) -> tuple[Digest, ...]:
     """Return the digests that the JSON text of an event's data names, each once, in order."""
-    if _MARK not in body:
+    if BLOB_MARK not in body:
         return ()
     return tuple(dict.fromkeys(found.decode() for found in _NAMED.findall(body)))
 

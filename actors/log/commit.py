@@ -10,6 +10,7 @@ import orjson
 
 from actors.errors.log import SurfaceOpError
 from actors.json import JsonObject, JsonValue
+from actors.log.blobs import BLOB_MARK
 from actors.log.budget import ERROR_TEXT_BYTES
 from actors.log.codec import encode
 from actors.log.content_gate import check_calls, check_content
@@ -82,6 +83,8 @@ def append_draft(state: State, draft: Draft, body: bytes, time_ms: int) -> Event
         _project(state, event)
     if op is not None and type(op) is Hide:
         hide(state, event, op)
+    if BLOB_MARK in body:
+        state.put_away = event.seq
     stored.append(event)
     return event
 
@@ -133,6 +136,8 @@ def _replay_known(state: State, event: Event) -> None:
         _project(state, event)
     if type(event.op) is Hide:
         hide(state, event, event.op)
+    if BLOB_MARK in body:
+        state.put_away = event.seq
     state.events.append(event)
 
 

@@ -144,9 +144,9 @@ class Fold:
         return None if compaction is None else compaction.seq
 
     @property
-    def compaction_ends(self) -> tuple[int, ...]:
-        """The seqs of every ``compaction/end``; what they put away can be read again (S-165)."""
-        return self._state.compaction_ends
+    def put_away(self) -> int:
+        """The seq of the last event that a model can ask for more about, -1 without one (S-165, K-4)."""
+        return self._state.put_away
 
     @property
     def call_ids(self) -> Container[str]:

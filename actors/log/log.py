@@ -16,6 +16,7 @@ from actors.log.projection import Projection
 from actors.log.recovery_dsh import repair_closers
 from actors.log.snapshot import decode_snapshot, encode_snapshot
 from actors.log.state import State
+from actors.log.steps import LASTING
 from actors.log.stored import StoredEvents
 from actors.log.vocabulary import CORE, Vocabulary
 
@@ -100,6 +101,11 @@ class Log:
         """Return what the log amounts to as bytes for :meth:`restore`; its events begin at 0."""
         return encode_snapshot(self._held.state, session_id)
 
+    @property
+    def floor(self) -> int:
+        """From this seq on every event is in memory: 0, or where the snapshot stood that the log began with."""
+        return self._held.state.events.floor
+
     def absent(self, start: int, stop: int) -> range:
         """Return the shortest range that holds all events of [start, stop) that are not in memory."""
         return self._held.state.events.absent(start, stop)
@@ -172,8 +178,17 @@ class Log:
         )
 
     def events_of_type(self, event_type: str, start: int = 0) -> tuple[Event, ...]:
-        """Return the events of one type from ``start`` on (S-17)."""
-        return tuple([event for event in self.events(start) if event.type == event_type])
+        """Return the events of one type from ``start`` on (S-17).
+
+        Raises:
+            EventsAbsentError: the log began with a snapshot, some events were not recalled, and the word is
+                not one of those that last.
+        """
+        stored = self._held.state.events
+        if event_type not in LASTING:
+            return tuple([event for event in self.events(start) if event.type == event_type])
+        found = [stored.at(seq) for seq in self._held.state.lasting if seq >= start]
+        return tuple([event for event in found if event.type == event_type])
 
     def event(self, seq: int) -> Event:
         """Return one event.

@@ -28,6 +28,7 @@ _PLAIN: Final = (
     "last_turn_end",
     "header_seq",
     "context_seq",
+    "put_away",
     "closed",
     "title",
     "replacements",
@@ -55,7 +56,7 @@ def state_to_json(state: State) -> dict[str, Any]:
         "children": state.children,
         "open_turns": [[t.seq, t.number, t.named] for t in _turns(state.open_turn)],
         "open_compactions": [c.seq for c in _compactions(state.open_compaction)],
-        "compaction_ends": state.compaction_ends,
+        "lasting": state.lasting,
         "boundary": fork_cut(state),
         "used_projections": sorted(state.used_projections),
     }
@@ -82,7 +83,7 @@ def fill_state(state: State, saved: dict[str, Any]) -> None:
         state.open_turn = OpenTurn(seq, number, named, state.open_turn)
     for seq in reversed(saved["open_compactions"]):
         state.open_compaction = OpenCompaction(seq, state.open_compaction)
-    state.compaction_ends = tuple(saved["compaction_ends"])
+    state.lasting = tuple(saved["lasting"])
     state.boundary = saved["boundary"]
     state.used_projections = frozenset(saved["used_projections"])
 
@@ -90,10 +91,10 @@ def fill_state(state: State, saved: dict[str, Any]) -> None:
 def needed_seqs(state: State) -> list[int]:
     """Return the seqs of the events that a fold may look at by itself while its log goes on, ascending.
 
-    They are what is visible or open, the latest request header and context, what compactions noted, and
-    what the default fork point rests on.
+    They are what is visible or open, the latest request header and context, the words that last, and what
+    the default fork point rests on.
     """
-    needed = set(state.compaction_ends)
+    needed = set(state.lasting)
     needed.update(state.children.values(), stop_of_cut(state))
     needed.update(ask.seq for ask in state.asks.values())
     newest, older, _, _ = state.calls.everything()

@@ -78,8 +78,11 @@ class State:
     turns: int = 0
     first_turn_end: int = -1
     last_turn_end: int = -1
-    compaction_ends: tuple[int, ...] = ()
-    """The seqs of every ``compaction/end``: what they put away can be read again (S-165)."""
+    lasting: tuple[int, ...] = ()
+    """The seqs of the events that somebody may look for in the whole log (:data:`actors.log.steps.LASTING`)."""
+    put_away: int = -1
+    """The seq of the last event that a model can ask for more about: the end of a compaction, or one that
+    names a blob (S-165, K-4)."""
     boundary: int = 0
     """So far went the search for the default fork point when the log was stored."""
     header_seq: int = -1
@@ -130,7 +133,8 @@ class State:
             self.turns,
             self.first_turn_end,
             self.last_turn_end,
-            self.compaction_ends,
+            self.lasting,
+            self.put_away,
             self.boundary,
             self.header_seq,
             self.context_seq,

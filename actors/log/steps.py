@@ -55,8 +55,9 @@ def _compaction_start(state: State, event: Event, _data: JsonObject) -> None:
     state.open_compaction = OpenCompaction(event.seq, state.open_compaction)
 
 
-def _compaction_end(state: State, event: Event, _data: JsonObject) -> None:
-    state.compaction_ends += (event.seq,)
+def _compaction_end(state: State, event: Event, data: JsonObject) -> None:
+    _lasts(state, event, data)
+    state.put_away = event.seq
     if state.open_compaction is not None:
         state.open_compaction = state.open_compaction.outer
 
@@ -144,6 +145,13 @@ def _text(data: JsonObject, key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def _lasts(state: State, event: Event, _data: JsonObject) -> None:
+    state.lasting += (event.seq,)
+
+
+LASTING: Final = frozenset(("compaction/end", "session/thinking-level"))
+"""Log-only words that are looked for however old they are; a log that began with a snapshot has them all."""
+
 STEPS: Final[dict[str, Step]] = {
     "system/message": prompt,
     "developer/message": prompt,
@@ -170,4 +178,5 @@ STEPS: Final[dict[str, Step]] = {
     "agent/inbox/hold": _hold,
     "child/started": _child_started,
     "child/ended": _child_ended,
+    "session/thinking-level": _lasts,
 }

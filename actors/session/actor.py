@@ -8,11 +8,12 @@ Source: design 5, N-1.
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import trio
 
 from actors.errors import GreenroomError
+from actors.errors.log import EventsAbsentError
 from actors.ids import SessionId
 from actors.kernel.actor import Envelope
 from actors.kernel.mailbox import Mailbox
@@ -22,6 +23,10 @@ from actors.session.state import SessionState
 
 Mail: TypeAlias = Envelope[Work | Read]
 Activate: TypeAlias = Callable[[SessionId], Awaitable[SessionState]]
+
+
+REACH: Final = 512
+"""Events before and behind a missing one that are fetched with it at first."""
 
 
 class SessionActor:
@@ -83,11 +88,16 @@ class SessionActor:
             asked_to_leave = not mail and not self._poked
             self._poked = False
             for envelope in mail:
-                _handle(desk, envelope)
+                missed = _handle(desk, envelope)
+                if missed is not None:
+                    await _handle_old(desk, envelope, missed)
             await self._flush(desk)
             # Nobody asks twice to stop, so a batch must not make that forgotten.
             if not len(mailbox) and (mailbox.stopping or (asked_to_leave and desk.idle)):
-                return
+                await desk.snapshots.rest()
+                await self._flush(desk)
+                if not len(mailbox) and (mailbox.stopping or desk.idle):
+                    return
 
     async def _flush(self, desk: Desk) -> None:
         journal = desk.session.journal
@@ -114,11 +124,27 @@ class SessionActor:
             mailbox.nudge()
 
 
-def _handle(desk: Desk, envelope: Mail) -> None:
+def _handle(desk: Desk, envelope: Mail) -> int | None:
+    """Handle a message; return the seq of an old event that it misses, and that must be fetched first."""
     try:
         answer = desk.handle(envelope.message, envelope.reply)
+    except EventsAbsentError as missed:
+        return missed.seq
     except GreenroomError as refused:
         envelope.reply.fail(refused)
-        return
+        return None
     if answer is not LATER:
         desk.session.journal.acknowledge(envelope.reply, answer)
+    return None
+
+
+async def _handle_old(desk: Desk, envelope: Mail, missed: int | None) -> None:
+    """Handle a message that looks at old events: fetch those around what it misses, more each time."""
+    reach = REACH
+    try:
+        while missed is not None:
+            await desk.session.journal.recall(missed - reach, missed + reach)
+            missed = _handle(desk, envelope)
+            reach *= 2
+    except GreenroomError as unreadable:
+        envelope.reply.fail(unreadable)

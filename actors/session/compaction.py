@@ -218,8 +218,7 @@ class Compaction:
 
     def _archives(self) -> list[Archive]:
         """Return what earlier compactions put away (S-164)."""
-        events = self._session.log.events()
-        ends = [event.data() for event in events if event.type == "compaction/end"]
+        ends = [event.data() for event in self._session.log.events_of_type("compaction/end")]
         return directory(end for end in ends if isinstance(end, dict))
 
     async def _between_steps(self) -> None:

@@ -46,6 +46,7 @@ from actors.session.messages import (
     Work,
 )
 from actors.session.queueing import waiting_inputs
+from actors.session.snapshotting import SnapshotKeeper
 from actors.session.state import SessionState
 
 Waiting: TypeAlias = AwaitResult | Fork | Compact | Answer | Rename | StartChild | Delegate
@@ -73,6 +74,7 @@ class Desk:
         self._forking = Forking(session)
         self._compaction = Compaction(session, self._inputs)
         self._family = Family(session)
+        self.snapshots = SnapshotKeeper(session)
         self._seen, self._seen_s = (-1, -1), self.touched_s
         session.compact_overflow = self._compaction.overflowed
         self._inputs.turn_ended = self._compaction.turn_ended
@@ -112,6 +114,7 @@ class Desk:
     def leave(self) -> None:
         """The actor is leaving: end what runs, start nothing more."""
         self._inputs.leave()
+        self.snapshots.leave()
         self.interrupt("disposed")
 
     def lost(self) -> None:
@@ -135,11 +138,13 @@ class Desk:
         self._inputs.flushed()
         self._forking.flushed()
         self._family.flushed()
+        self.snapshots.flushed()
 
     def handle(self, message: Work | Read, reply: Reply[object]) -> object:
         """Fold one message; return its answer, or LATER.
 
         Raises:
+            EventsAbsentError: it looks at old events that are not in memory; nothing has changed.
             GreenroomError: the message is refused; nothing has changed.
         """
         match message:

@@ -8,9 +8,11 @@ from functools import partial
 import attrs
 
 from actors.errors import GreenroomError
+from actors.errors.log import EventsAbsentError
 from actors.errors.session import BoundaryError
 from actors.ids import SessionId, check_session_id
 from actors.kernel.reply import Reply
+from actors.log.log import Log
 from actors.ports.store import Lineage, SessionRecord
 from actors.session.state import SessionState
 
@@ -51,12 +53,16 @@ class Forking:
 
     async def _store(self, fork: _Asked) -> None:
         services = self._session.services
-        source = self._session.log
-        child = source.fork(fork.cut)
-        events = child.append(*source.fork_closers(fork.cut), time_ms=services.clock.now_ms())
+        now_ms = services.clock.now_ms()
+        try:
+            child = await self._inherited(fork.cut)
+        except GreenroomError as unreadable:
+            fork.reply.fail(unreadable)
+            return
+        events = child.append(*child.fork_closers(fork.cut), time_ms=now_ms)
         record = SessionRecord(
             id=fork.child,
-            created_ms=services.clock.now_ms(),
+            created_ms=now_ms,
             agent=self._session.record.agent,
             parent=self._session.record.parent,
             origin="fork",
@@ -69,3 +75,10 @@ class Forking:
             return
         services.prepared.put(fork.child, child)
         fork.reply.set(fork.child)
+
+    async def _inherited(self, cut: int) -> Log:
+        """Return the log of the first ``cut`` events; of an old past that is not in memory, it is read."""
+        try:
+            return self._session.log.fork(cut)
+        except EventsAbsentError:
+            return Log.load(await self._session.services.store.read(self._session.id, 0, cut))

@@ -6,6 +6,7 @@ import attrs
 
 from actors.kernel.feed import Subscription
 from actors.log.events import Event
+from actors.log.log import Log
 from actors.session.desk import Desk
 from actors.session.live import LiveItem
 from actors.session.live_projection import LiveProjection
@@ -27,9 +28,19 @@ class Head:
     """What the model has said in the request that is under way."""
 
 
+def turn_so_far(log: Log) -> range:
+    """Return the seqs of the events behind the last turn that ended, while another one is open."""
+    start = len(log) if log.fold.open_turn is None else log.fold.last_turn_end + 1
+    return range(start, len(log))
+
+
 def head_of(desk: Desk, feed: Subscription[Event, LiveItem]) -> Head:
-    """Return the head of a live session whose log is all durable."""
+    """Return the head of a live session whose log is all durable, and whose turn so far is in memory."""
     log = desk.session.log
-    fold = log.fold
-    turn = log.events(fold.last_turn_end + 1) if fold.open_turn is not None else ()
-    return Head(feed=feed, projection=LiveProjection.of(log), turn=turn, shown=desk.shown())
+    turn = turn_so_far(log)
+    return Head(
+        feed=feed,
+        projection=LiveProjection.of(log),
+        turn=log.events(turn.start, turn.stop),
+        shown=desk.shown(),
+    )

@@ -1,6 +1,6 @@
 """The log of one session on its way to the store: folded at once, durable at the flush, then visible."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 import trio
@@ -75,6 +75,25 @@ class Journal:
         """The flush that is under way, or the last one."""
         self._cut: list[Reply[None]] = []
         """Flushes that were cancelled; the next one writes what they had."""
+
+    async def events(self, start: int, stop: int) -> Sequence[Event]:
+        """Return the events with start <= seq < stop; those that are not in memory are read, and not kept."""
+        absent = self.log.absent(start, stop)
+        if not absent:
+            await trio.lowlevel.checkpoint()
+            return self.log.events(start, stop)
+        read = await self._store.read(self.session_id, start, min(stop, self.log.floor))
+        return [*read, *self.log.events(max(start, self.log.floor), stop)]
+
+    async def recall(self, start: int, stop: int) -> None:
+        """Fetch those events of [start, stop) that are not in memory, for whoever looks at them then.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        absent = self.log.absent(start, stop)
+        if absent:
+            self.log.recall(await self._store.read(self.session_id, absent.start, absent.stop))
 
     @property
     def pending(self) -> bool:

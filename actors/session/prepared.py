@@ -23,6 +23,9 @@ class PreparedLogs:
         if len(self._logs) > KEPT:
             self._logs.popitem(last=False)
 
+    def __contains__(self, session_id: SessionId) -> bool:
+        return session_id in self._logs
+
     def pop(self, session_id: SessionId, length: int) -> Log | None:
         """Return the log when it is as long as the stored one, and forget it."""
         log = self._logs.pop(session_id, None)

@@ -13,7 +13,7 @@ import trio
 from actors.errors.rules import SettingError
 from actors.ids import SessionId
 from actors.json import JsonObject, JsonValue
-from actors.log.blobs import is_digest, names_blobs
+from actors.log.blobs import is_digest
 from actors.log.events import Event
 from actors.log.log import Log
 from actors.log.overflow import READER
@@ -24,8 +24,8 @@ from actors.log.projection import (
     ProjectedMessage,
     ToolResultMessage,
 )
-from actors.ports.blobs import BlobStore
 from actors.ports.model import ToolSchema
+from actors.ports.store import EventStore
 from actors.ports.tool import Effect, ToolContext, ToolOutput
 from actors.rules.ccr import Archive, directory, page, render
 from actors.session.blob_pages import BlobPages
@@ -57,16 +57,17 @@ _SCHEMA: Final = ToolSchema(
 
 def has_archives(log: Log, start: int) -> bool:
     """Whether an event from ``start`` on put something away, or names what is kept outside the log."""
-    return any(
-        event.type == "compaction/end" or names_blobs(event.body) for event in log.events(start)
-    )
+    return log.fold.put_away >= start
 
 
 class RetrieveTool:
-    """Reads the archives and the blobs of one session."""
+    """Reads the archives and the blobs of one session.
 
-    def __init__(self, log: Log, store: BlobStore, session_id: SessionId) -> None:
-        self._log = log
+    Of a log that began with a snapshot it needs all that is hidden: the first call fetches it.
+    """
+
+    def __init__(self, log: Log, store: EventStore, session_id: SessionId) -> None:
+        self._log, self._store, self._session_id = log, store, session_id
         self._blobs = BlobPages(log, store, session_id)
 
     @property
@@ -86,7 +87,7 @@ class RetrieveTool:
 
     async def call(self, arguments: JsonValue, context: ToolContext) -> ToolOutput:  # noqa: ARG002 - the port
         """Return a page of an archive, or the list of them; an unknown hash is explained, no error."""
-        await trio.lowlevel.checkpoint()
+        await self._fetch()
         given = arguments if isinstance(arguments, dict) else {}
         ends = self._ends()
         wanted = given.get("hash")
@@ -105,8 +106,14 @@ class RetrieveTool:
             return ToolOutput(content=str(refused), is_error=True, code="TOOL_INVALID_ARGS")
         return ToolOutput(content=found.reply())
 
+    async def _fetch(self) -> None:
+        absent = self._log.absent(0, len(self._log))
+        if absent:
+            self._log.recall(await self._store.read(self._session_id, absent.start, absent.stop))
+        await trio.lowlevel.checkpoint()
+
     def _ends(self) -> list[JsonObject]:
-        data = [e.data() for e in self._log.events() if e.type == "compaction/end"]
+        data = [event.data() for event in self._log.events_of_type("compaction/end")]
         return [end for end in data if isinstance(end, dict) and end.get("ccrHash")]
 
     def _rendered(self, end: JsonObject) -> list[str]:

@@ -21,7 +21,7 @@ from actors.session.activation import activate
 from actors.session.actor import SessionActor
 from actors.session.attachments import Uploads, check_named, may_name
 from actors.session.desk import Desk
-from actors.session.head import Head, head_of
+from actors.session.head import Head, head_of, turn_so_far
 from actors.session.interruption import Interruption
 from actors.session.live import LiveItem, coalesce
 from actors.session.messages import (
@@ -208,10 +208,14 @@ class Stage:
             if desk is None:
                 return Head(feed=await self.subscribe(session_id, None, live=True))
             journal = desk.session.journal
-            if journal.committed == len(journal.log):
+            turn = turn_so_far(journal.log)
+            if journal.log.absent(turn.start, turn.stop):
+                await journal.recall(turn.start, turn.stop)
+            elif journal.committed == len(journal.log):
                 hub = self._hub_at(session_id, journal.committed)
                 return head_of(desk, hub.subscribe())
-            await journal.durable()
+            else:
+                await journal.durable()
 
     def open_with(self, actors: Supervisor[Work | Read]) -> None:
         """Take the supervisor of the session actors."""
@@ -258,8 +262,7 @@ class Stage:
     async def _read(self, session_id: SessionId, start: int, stop: int) -> Sequence[Event]:
         desk = self._desks.get(session_id)
         if desk is not None:
-            await trio.lowlevel.checkpoint()
-            return desk.session.log.events(start, stop)
+            return await desk.session.journal.events(start, stop)
         try:
             return await self.services.store.read(session_id, start, stop)
         except SessionNotFoundError:  # deleted this moment: the reader learns it from its feed

@@ -27,8 +27,7 @@ class ThinkingLevels:
         Raises:
             ThinkingLevelError: the log holds a level that is none.
         """
-        news = self._log.events(self._read)
-        self._entries += [event.data() for event in news if event.type == WORD]
+        self._entries += [event.data() for event in self._log.events_of_type(WORD, self._read)]
         self._read = len(self._log)
         level = fold_level(self._entries)
         return {} if level is None else {EFFORT: level}
