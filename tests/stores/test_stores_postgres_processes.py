@@ -130,3 +130,28 @@ def test_eight_processes_make_the_same_empty_database_a_store_at_once(database):
     errors = [process.communicate(timeout=60)[1] for process in running]
     assert errors == [b""] * 8
     assert [process.returncode for process in running] == [0] * 8
+
+
+async def test_a_write_waits_for_a_claim_under_way_and_is_refused_by_it(database):
+    """Else it would follow the new owner's look at the log."""
+    async with open_store(database) as store:
+        epoch = await store.claim("the old")
+        await store.create(record("a"), epoch=epoch)
+        outcomes: list[object] = []
+
+        async def write() -> None:
+            try:
+                await store.append("a", [event(0)], expected_seq=0, epoch=epoch)
+            except ConflictError as error:
+                outcomes.append(error.found)
+
+        with psycopg.connect(database) as claiming:
+            claiming.execute("UPDATE greenroom.owners SET epoch = epoch + 1")
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(write)
+                await trio.sleep(0.3)
+                assert outcomes == []
+                assert (await store.row("a")).length == 0
+                claiming.commit()
+        assert outcomes == [epoch + 1]
+        assert (await store.row("a")).length == 0
