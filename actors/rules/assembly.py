@@ -174,10 +174,19 @@ class Assembly:
             stop_reason=self._stop_reason,
         )
 
-    def prefix(self) -> list[JsonObject]:
-        """Return what an interrupted stream keeps: text and reasoning that are not blank (D-278)."""
+    def visible(self) -> list[Block]:
+        """Return the blocks that an interrupted stream keeps: text and reasoning that are not blank (D-278)."""
         kept = (b for b in self._blocks.values() if b.kind in {"text", "thinking"})
-        return [b.content() for b in kept if b.text.strip()]
+        return [b for b in kept if b.text.strip()]
+
+    def prefix(self) -> list[JsonObject]:
+        """Return the content of the visible blocks."""
+        return [block.content() for block in self.visible()]
+
+    @property
+    def reported(self) -> JsonObject | None:
+        """The token counts, as far as they were told."""
+        return self._usage
 
     def _open(self, index: int, kind_word: str) -> Block:
         self.start(index, kind_word)

@@ -11,8 +11,8 @@ import attrs
 
 from actors.json import JsonObject, JsonValue
 
-Price: TypeAlias = Callable[[JsonObject], float | None]
-"""What a reply with this usage costs; None when that is not known."""
+Price: TypeAlias = Callable[[str, JsonObject], float | None]
+"""What a reply of the model ``provider/model`` with this usage costs; None when that is not known."""
 
 _COUNTS: Final = ("input", "cacheRead", "cacheWrite", "output")
 
@@ -29,13 +29,13 @@ class Spent:
         return Spent(self.tokens + other.tokens, self.cost + other.cost)
 
 
-def spent_by(usage: JsonValue, price: Price | None = None) -> Spent:
-    """Return what one reply spent; without a report nothing is known, and nothing is counted."""
+def spent_by(usage: JsonValue, price: Price | None = None, model: str = "") -> Spent:
+    """Return what one reply of ``model`` spent; without a report nothing is known, and nothing is counted."""
     if not isinstance(usage, dict):
         return Spent()
     counts = (usage.get(key) for key in _COUNTS)
     tokens = sum(c for c in counts if isinstance(c, int) and not isinstance(c, bool))
-    cost = price(usage) if price is not None else None
+    cost = price(model, usage) if price is not None else None
     return Spent(tokens, cost or 0.0)
 
 

@@ -3,9 +3,14 @@
 Source: L-154, K-20.
 """
 
+from typing import Final
+
 import attrs
 
 from actors.json import JsonObject, JsonValue
+
+REPORTING: Final = frozenset({"assistant/message", "assistant/attempt", "llm/usage"})
+"""The words of events that may say what was used."""
 
 
 @attrs.frozen(kw_only=True)
@@ -44,6 +49,31 @@ class Usage:
             cost=self.cost + _number(priced.get("total")),
             currency=self.currency or (currency if isinstance(currency, str) else None),
         )
+
+
+@attrs.frozen
+class Used:
+    """Token counts that an event brings, and the model ``provider/model`` that they are of."""
+
+    model: str
+    usage: JsonObject
+
+
+def used_in(event_type: str, data: JsonValue) -> Used | None:
+    """Return what an event says was used: a reply, an attempt that failed, or a summary (``llm/usage``).
+
+    None when it says nothing. Every request is in one event, so that sums count it once.
+
+    Source: S section 5 (``llm/usage``), K-10.
+    """
+    usage = data.get("usage") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or not isinstance(usage, dict):
+        return None
+    model = data.get("model")
+    named = model if isinstance(model, str) else ""
+    if event_type == "assistant/message":
+        return Used(f"{data.get('provider')}/{named}", usage)
+    return Used(named, usage) if event_type in REPORTING else None
 
 
 def _is_counted(usage: JsonObject) -> bool:

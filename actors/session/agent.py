@@ -62,7 +62,7 @@ class Agent:
     budget: Budget | None = None
     """What a session may spend before it pauses and asks; None for no bound."""
     price: Price | None = None
-    """What a reply costs, for budgets of money."""
+    """What a reply costs, by the name of the model that made it; for budgets of money."""
     retry: RetryPolicy = attrs.field(factory=RetryPolicy)
     config: JsonObject = attrs.field(factory=dict)
 
@@ -76,6 +76,8 @@ class AgentBook:
 
     def __init__(self, agents: Sequence[Agent]) -> None:
         self._agents = {agent.name: agent for agent in agents}
+        self.budgeted = any(agent.budget is not None for agent in agents)
+        """Whether anybody's spending is bounded."""
 
     def find(self, name: str) -> Agent | None:
         """Return the agent of that name, None when the engine does not have it."""

@@ -23,6 +23,7 @@ class Allowance:
 
     async def granted(self) -> bool:
         """Return whether another step may be taken; asks when a bound is reached (P6: no answer is no)."""
+        self._session.know_spent()
         while reached := self._reached():
             late, text = reached
             await self._session.journal.commit(

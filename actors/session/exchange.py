@@ -28,13 +28,15 @@ from actors.session.drafts import foreign_draft
 from actors.session.entry import Entry
 from actors.session.live import LiveItem, RequestStarted
 from actors.session.replies import (
+    Delivered,
     attempt_draft,
     call_draft,
+    failure_draft,
     message_draft,
     partial_draft,
-    remembered_part,
     retry_data,
     specs,
+    usage_draft,
     waits_too_long,
 )
 from actors.session.state import SessionState
@@ -83,9 +85,12 @@ class Exchange:
     def cut_drafts(self) -> list[Draft]:
         """Return what is logged when the turn ends now: the part of a reply that arrived, a retry that is not made."""
         drafts, self._waiting = self._waiting, []
-        partial = self._delivered()
-        if partial and self._request is not None:
-            drafts.append(partial_draft(partial, self._request))
+        request, partial = self._request, self._delivered()
+        if request is not None and partial.content:
+            drafts.append(partial_draft(partial, request))
+        elif request is not None and partial.usage is not None:
+            call_id = self._session.services.ids.new("llm")
+            drafts.append(usage_draft(call_id, request.model, partial.usage, "foreground"))
         return drafts
 
     def shown(self) -> list[LiveItem]:
@@ -122,9 +127,14 @@ class Exchange:
             return waits_too_long(answer, policy.longest_retry_after_s)
         return answer
 
-    def _delivered(self) -> list[JsonObject]:
+    def _delivered(self) -> Delivered:
+        """Return what came of the reply, once; what it used is counted with it."""
         stream, self._stream = self._stream, None
-        return remembered_part(stream.delivered()) if stream is not None else []
+        if stream is None:
+            return Delivered()
+        delivered = stream.delivered()
+        self._session.spend(self._entry.model.name, delivered.usage)
+        return delivered
 
     def _decide(self, failed: Failed) -> Decision:
         failure = Failure(
@@ -180,16 +190,10 @@ class Exchange:
         return compacted
 
     async def _write_failure(
-        self, failed: Failed, request: ModelRequest, delivered: list[JsonObject], end: GiveUp
+        self, failed: Failed, request: ModelRequest, delivered: Delivered, end: GiveUp
     ) -> None:
-        """The last failure becomes a message, so that the history says what happened (K-10)."""
-        message: JsonObject = {
-            "content": list(delivered),
-            "stopReason": "error",
-            "errorMessage": f"{failed.code}: {failed.message}",
-        }
-        drafts = [*self._exhausted(failed, end), message_draft(message, request)]
-        await self._session.journal.commit(*drafts)
+        message = failure_draft(failed, request, delivered)
+        await self._session.journal.commit(*self._exhausted(failed, end), message)
 
     def _exhausted(self, failed: Failed, end: GiveUp) -> list[Draft]:
         if not end.recorded:
@@ -209,9 +213,8 @@ class Exchange:
         message: JsonObject = {"content": list(reply.content), "stopReason": reply.stop_reason}
         if reply.stop_reason == CUT_SHORT:
             message["errorMessage"] = CUT_OFF_TEXT
-        if reply.usage is not None:
-            message["usage"] = reply.usage
-        self._session.count(reply.usage)
+        assert self._stream is not None
+        message |= self._stream.evidence()
         fresh = self._session.fresh_call_ids(call.id for call in reply.calls)
         calls = [
             call_draft(call, call_id, request)
@@ -222,6 +225,7 @@ class Exchange:
         except UsageError as refused:
             return Failed(bucket="non-retryable", code=refused.code, message=str(refused))
         self._stream = None
+        self._session.count(request.model, reply.usage)
         self.calls = specs(events[1:], fresh, reply.calls, request)
         return None
 

@@ -47,17 +47,45 @@ def call_draft(call: AssembledCall, call_id: CallId, request: ModelRequest) -> D
     return foreign_draft("tool/call", data | {"turn": request.turn, "step": request.step})
 
 
-def attempt_draft(failed: Failed, request: ModelRequest, delivered: list[JsonObject]) -> Draft:
+@attrs.frozen
+class Delivered:
+    """What came of a reply that failed or was cut.
+
+    ``evidence`` is what is logged beside the content: ``stream``, when each piece came, and ``usage``, as far
+    as it was told.
+    """
+
+    content: list[JsonObject] = attrs.field(factory=list)
+    evidence: JsonObject = attrs.field(factory=dict)
+
+    @property
+    def usage(self) -> JsonObject | None:
+        """The token counts, as far as they were told."""
+        usage = self.evidence.get("usage")
+        return usage if isinstance(usage, dict) else None
+
+
+def attempt_draft(failed: Failed, request: ModelRequest, delivered: Delivered) -> Draft:
     """Return the log-only record of a failed attempt, with what it had delivered (K-10)."""
     data: JsonObject = {
         "turn": request.turn,
         "step": request.step,
         "attempt": request.attempt,
         "model": request.model,
-        "content": without_names(list(delivered)),
+        "content": without_names(list(delivered.content)),
         "errorMessage": f"{failed.code}: {failed.message}",
     }
-    return foreign_draft("assistant/attempt", data)
+    return foreign_draft("assistant/attempt", data | delivered.evidence)
+
+
+def failure_draft(failed: Failed, request: ModelRequest, delivered: Delivered) -> Draft:
+    """Return the message that the last failure of a turn becomes, so that the history says what happened (K-10)."""
+    message: JsonObject = {
+        "content": list(delivered.content),
+        "stopReason": "error",
+        "errorMessage": f"{failed.code}: {failed.message}",
+    }
+    return message_draft(message | delivered.evidence, request)
 
 
 def remembered_part(delivered: list[JsonObject]) -> list[JsonObject]:
@@ -83,14 +111,25 @@ def retry_data(phase: str, attempt: int, limit: int) -> JsonObject:
     return {"attempt": attempt, "maxAttempts": limit, "delayMs": 0, "phase": phase}
 
 
-def partial_draft(delivered: list[JsonObject], request: ModelRequest) -> Draft:
+def partial_draft(delivered: Delivered, request: ModelRequest) -> Draft:
     """Return the message that keeps what a cut stream had delivered, marked as incomplete (K-9)."""
     message: JsonObject = {
-        "content": list(delivered),
+        "content": list(delivered.content),
         "stopReason": "aborted",
         "interrupted": True,
     }
-    return message_draft(message, request)
+    return message_draft(message | delivered.evidence, request)
+
+
+def usage_draft(call_id: str, model: str, usage: JsonObject, priority: str) -> Draft:
+    """Return the ``llm/usage`` of a request that leaves no message: a summary, or a reply cut before its text."""
+    data: JsonObject = {
+        "callId": call_id,
+        "model": model,
+        "usage": usage,
+        "priority": priority,
+    }
+    return foreign_draft("llm/usage", data)
 
 
 def message_draft(message: JsonObject, request: ModelRequest) -> Draft:

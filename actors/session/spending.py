@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from actors.ids import SessionId
 from actors.log.log import Log
 from actors.rules.budget import Price, Spent, spent_by
+from actors.rules.usage import REPORTING, used_in
 
 BUDGET_ASK = "budget"
 """What an ask for more names as its tool."""
@@ -39,16 +40,16 @@ class Spending:
 
 
 def spent_in(log: Log, price: Price | None) -> Spent:
-    """Return what a session's own replies spent, by its log."""
+    """Return what a session's own requests spent, by its log."""
     total = Spent()
     for seq in range(len(log) - 1, -1, -1):
         event = log.event(seq)
         if event.type == "session/end-seed":
             break
-        if event.type == "assistant/message":
-            data = event.data()
-            usage = data.get("usage") if isinstance(data, dict) else None
-            total = total.plus(spent_by(usage, price))
+        if event.type in REPORTING:
+            used = used_in(event.type, event.data())
+            if used is not None:
+                total = total.plus(spent_by(used.usage, price, used.model))
     return total
 
 

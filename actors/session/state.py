@@ -128,11 +128,20 @@ class SessionState:
             self.services.spending.note(self.path, self._spent)
         return self._spent
 
-    def count(self, usage: JsonObject | None) -> None:
-        """Note what a reply said about the context and about what it spent; before it is logged."""
+    def know_spent(self) -> None:
+        """Read what was spent before, when an agent of the engine has a budget: it may be that of the tree."""
+        if self._spent is None and self.services.agents.budgeted:
+            _ = self.spent
+
+    def count(self, model: str, usage: JsonObject | None) -> None:
+        """Note what a reply said about the context and about what it used; its spending is known already."""
         self.last_tokens = tokens_of(usage) if usage is not None else None
-        if self.agent.budget is not None:
-            self._spent = self.spent.plus(spent_by(usage, self.agent.price))
+        self.spend(model, usage)
+
+    def spend(self, model: str, usage: JsonObject | None) -> None:
+        """Add what a request used to what is known to be spent; what is not known yet is read from the log."""
+        if self._spent is not None and usage is not None:
+            self._spent = self._spent.plus(spent_by(usage, self.agent.price, model))
             self.services.spending.note(self.path, self._spent)
 
     def archived(self) -> None:

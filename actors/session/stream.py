@@ -1,5 +1,6 @@
 """One attempt at a model request: the parts come in, their deltas are shown, and it can be cut at any point."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import trio
@@ -23,7 +24,9 @@ from actors.ports.model import (
     UsageReport,
 )
 from actors.rules.assembly import Assembled, Assembly
+from actors.rules.stream_record import StreamRecord
 from actors.session.live import RequestHeld, StreamDelta
+from actors.session.replies import Delivered, remembered_part
 from actors.session.services import LiveSink
 
 BROKE = Failed(
@@ -56,6 +59,8 @@ class Stream:
     def __init__(self, request: ModelRequest, live: LiveSink, idle_s: float) -> None:
         self._request, self._live, self._idle_s = request, live, idle_s
         self._assembly = Assembly()
+        self._record = StreamRecord()
+        self._started_s = self._now_s = trio.current_time()
         self._offsets: dict[tuple[int, str], int] = {}
         self._failed: Failed | None = None
         self._received = 0
@@ -76,9 +81,23 @@ class Stream:
         assembled = self._assembly.result()
         return BROKE if assembled.broke else assembled
 
-    def delivered(self) -> list[JsonObject]:
-        """Return the text and reasoning that arrived (D-278)."""
-        return self._assembly.prefix()
+    def delivered(self) -> Delivered:
+        """Return what has arrived of a reply that failed or was cut (D-278)."""
+        held = [block.index for block in self._assembly.visible()]
+        content = remembered_part(self._assembly.prefix())
+        return Delivered(content, self._evidence(held))
+
+    def evidence(self) -> JsonObject:
+        """Return what is logged beside the content of a whole reply: when each piece of it came (D-22)."""
+        return self._evidence(None)
+
+    def _evidence(self, held: Sequence[int] | None) -> JsonObject:
+        evidence: JsonObject = {}
+        if self._record:
+            evidence["stream"] = self._record.data(held)
+        if self._assembly.reported is not None:
+            evidence["usage"] = self._assembly.reported
+        return evidence
 
     def shown(self) -> list[StreamDelta]:
         """Return what readers have been shown, as one delta for each block."""
@@ -102,8 +121,9 @@ class Stream:
         try:
             async with model.stream(self._request) as parts:
                 async for part in parts:
+                    self._now_s = trio.current_time()
                     held_s = part.at_most_s if isinstance(part, Held) else 0.0
-                    due_s = trio.current_time() + held_s + self._idle_s
+                    due_s = self._now_s + held_s + self._idle_s
                     if abs(due_s - silence.deadline) > SILENCE_STEP * self._idle_s:
                         silence.deadline = due_s
                     self._take(part)
@@ -126,25 +146,35 @@ class Stream:
         match part:
             case TextDelta(index, text):
                 self._assembly.text(index, text)
+                self._record.piece(self._ms(), index, "text", text)
                 self._show(index, "text", text)
             case ThinkingDelta(index, text):
                 self._assembly.thinking(index, text)
+                self._record.piece(self._ms(), index, "thinking", text)
                 self._show(index, "thinking", text)
             case ToolCallDelta(index, call_id, name, arguments):
                 self._assembly.tool_call(index, call_id, name, arguments)
+                self._record.call_piece(self._ms(), index, arguments, call_id, name)
                 self._show(index, "arguments", arguments, call_id, name)
             case BlockEnd(index, block):
                 self._assembly.block_end(index, block)
+                self._record.closed(self._ms(), index)
             case UsageReport(usage):
                 self._assembly.usage(usage)
             case Finished(stop_reason):
                 self._assembly.finish(stop_reason)
+                self._record.ended(self._ms())
             case Failed():
                 self._failed = part
+                self._record.ended(self._ms())
             case Held():
                 self._held(part)
             case RateReport():
                 pass  # nothing of the reply
+
+    def _ms(self) -> int:
+        """Return when the latest part came, in milliseconds since the request."""
+        return round((self._now_s - self._started_s) * 1000)
 
     def _held(self, held: Held) -> None:
         request = self._request

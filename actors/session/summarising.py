@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import trio
 
+from actors.json import JsonObject
 from actors.log.json_text import json_text
 from actors.log.project import message_to_wire
 from actors.log.projection import ProjectedMessage, UserMessage
@@ -15,6 +16,7 @@ from actors.ports.model import Failed, ModelRequest
 from actors.rules.compaction import SUMMARIZER_TIMEOUT_S
 from actors.rules.compaction_settings import CompactionSettings
 from actors.rules.transcript import prepare, request, split_summary
+from actors.session.replies import usage_draft
 from actors.session.state import SessionState
 from actors.session.stream import Stream
 
@@ -27,7 +29,8 @@ async def summarise(
 ) -> str | Failed:
     """Return the model's summary of the messages, asked for at most ``limit_units`` long.
 
-    An earlier summary among them is carried on, not summarised again.
+    An earlier summary among them is carried on, not summarised again. What the request used is logged as
+    ``llm/usage``, whatever becomes of the summary.
     """
     earlier, rest = split_summary([message_to_wire(message) for message in hidden])
     material = prepare(rest, settings.material_budget_chars, json_text)
@@ -41,12 +44,22 @@ async def summarise(
         messages=(prompt,),
         config=session.agent.config,
     )
-    with trio.move_on_after(SUMMARIZER_TIMEOUT_S):
-        stream = Stream(asked, session.unseen, session.services.limits.silence_s)
-        reply = await stream.run(session.model)
-        return reply if isinstance(reply, Failed) else content_text(list(reply.content))
+    stream = Stream(asked, session.unseen, session.services.limits.silence_s)
+    try:
+        with trio.move_on_after(SUMMARIZER_TIMEOUT_S):
+            reply = await stream.run(session.model)
+            return reply if isinstance(reply, Failed) else content_text(list(reply.content))
+    finally:
+        _note_usage(session, asked.model, stream.delivered().usage)
     return Failed(
         bucket="transient",
         code="COMPACTION_TIMEOUT",
         message=f"the summary took more than {SUMMARIZER_TIMEOUT_S:g} s",
     )
+
+
+def _note_usage(session: SessionState, model: str, usage: JsonObject | None) -> None:
+    if usage is None or session.journal.failure is not None:
+        return
+    session.spend(model, usage)
+    session.journal.post(usage_draft(session.services.ids.new("llm"), model, usage, "background"))

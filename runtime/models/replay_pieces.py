@@ -33,6 +33,7 @@ LONGEST_S: Final = 10.0
 
 _WORDS: Final = re.compile(r"\s*\S{1,200}(?:\s+\S{1,12})?|\s+")
 """Text is cut behind words: about as much as providers send at a time."""
+_CODE: Final = re.compile("[A-Z][A-Z0-9_]+")
 _STOPS: Final[dict[str, StopReason]] = {
     "stop": "stop",
     "end_turn": "stop",
@@ -107,11 +108,15 @@ def message_pieces(
         pieces.append(Piece(PIECE_S, ToolCallDelta(index, call.id, call.name)))
         pieces += [Piece(PIECE_S, ToolCallDelta(index, None, None, t)) for t in cut(call.arguments)]
         pieces.append(Piece(0, BlockEnd(index, call_block(call))))
-    reported = native_usage(usage)
-    if reported is not None:
-        pieces.append(Piece(0, UsageReport(reported)))
-    pieces.append(Piece(0, Finished(stop_reason(stop, bool(calls)))))
+    pieces += [Piece(0, part) for part in ending_parts(usage, stop, has_calls=bool(calls))]
     return tuple(pieces)
+
+
+def ending_parts(usage: JsonValue, stop: JsonValue, *, has_calls: bool) -> list[Part]:
+    """Return the parts behind the last block of a reply."""
+    reported = native_usage(usage)
+    counts: list[Part] = [UsageReport(reported)] if reported is not None else []
+    return [*counts, Finished(stop_reason(stop, has_calls))]
 
 
 def failure(message: str, code: str, *, final: bool) -> Failed:
@@ -120,6 +125,14 @@ def failure(message: str, code: str, *, final: bool) -> Failed:
     if not final and bucket not in {"transient", "overflow"}:
         bucket = "transient"
     return Failed(bucket=bucket, code=code or "RECORDED_FAILURE", message=message)
+
+
+def recorded_failure(said: str, *, final: bool) -> Failed:
+    """Return a recorded failure whose text may begin with its code, as ours do."""
+    code, colon, message = said.partition(": ")
+    if colon and _CODE.fullmatch(code):
+        return failure(message, code, final=final)
+    return failure(said, "", final=final)
 
 
 def stop_reason(word: JsonValue, has_calls: bool) -> StopReason:

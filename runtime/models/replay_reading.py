@@ -20,9 +20,10 @@ from runtime.models.replay_pieces import (
     LONGEST_S,
     Call,
     chunk_part,
-    failure,
+    ending_parts,
     message_pieces,
     native_blocks,
+    recorded_failure,
 )
 from runtime.models.replay_recording import (
     Piece,
@@ -31,6 +32,7 @@ from runtime.models.replay_recording import (
     RecordedTurn,
     Recording,
 )
+from runtime.models.replay_streams import ended_by, failed_pieces, stream_pieces
 
 _RESULT_WRAPPER: Final = "tool-result"
 _TAKEN: Final = frozenset(
@@ -72,34 +74,28 @@ class _Step:
     calls: list[RecordedCall] = attrs.field(factory=list)
     usage: JsonValue = None
     stop: JsonValue = None
+    timed: JsonValue = None
+    """The compact record of the stream, where the log has one."""
     replied: bool = False
     failed: Failed | None = None
 
     def recorded(self) -> RecordedStep:
         calls = tuple(self.calls)
         if self.failed is not None:
-            failures = (*self.failures, (*self.stream, Piece(0, self.failed)))
+            told = failed_pieces(self.timed, self.blocks, self.usage, self.failed)
+            failures = (*self.failures, (*self.stream, *told))
             return RecordedStep(failures=failures, calls=calls)
         if not self.replied:
-            return RecordedStep(failures=_final(self.failures), calls=calls)
+            return RecordedStep(failures=ended_by(self.failures), calls=calls)
         whole = self.stream and isinstance(self.stream[-1].part, Finished)
         pieces = tuple(self.stream) if whole else self._from_message()
         return RecordedStep(failures=tuple(self.failures), pieces=pieces, calls=calls)
 
     def _from_message(self) -> tuple[Piece, ...]:
         calls = [Call(call.id, call.name, call.arguments) for call in self.calls]
-        return message_pieces(self.blocks, calls, self.usage, self.stop)
-
-
-def _final(failures: list[tuple[Piece, ...]]) -> tuple[tuple[Piece, ...], ...]:
-    """The last failure ended the turn, so nothing may be tried again after it."""
-    if not failures:
-        return ()
-    *survived, last = failures
-    failed = last[-1].part
-    assert isinstance(failed, Failed)
-    ended = Piece(last[-1].delay_s, failure(failed.message, failed.code, final=True))
-    return (*survived, (*last[:-1], ended))
+        last = ending_parts(self.usage, self.stop, has_calls=bool(calls))
+        timed = stream_pieces(self.timed, self.blocks, calls, last, whole=True)
+        return timed or message_pieces(self.blocks, calls, self.usage, self.stop)
 
 
 class _Reader:
@@ -153,7 +149,7 @@ class _Reader:
             case "assistant/chunk":
                 self._chunk(event.time_ms, data.get("chunk"))
             case "assistant/attempt":
-                self._attempt(data.get("errorMessage"))
+                self._attempt(data)
             case "assistant/message":
                 self._assistant(event.time_ms, data)
             case "tool/call":
@@ -184,21 +180,25 @@ class _Reader:
             step.failures.append(tuple(step.stream))
             step.stream.clear()
 
-    def _attempt(self, message: JsonValue) -> None:
+    def _attempt(self, data: JsonObject) -> None:
+        message = data.get("errorMessage")
         if isinstance(message, str):
-            failed = failure(message, "", final=False)
-            self._current().failures.append((Piece(0, failed),))
+            blocks, _ = native_blocks(data.get("content"))
+            failed = recorded_failure(message, final=False)
+            told = failed_pieces(data.get("stream"), blocks, data.get("usage"), failed)
+            self._current().failures.append(told)
 
     def _assistant(self, time_ms: int, data: JsonObject) -> None:
         step = self._current()
         step.blocks, calls = native_blocks(data.get("content"))
         step.usage, step.stop, step.replied = data.get("usage"), data.get("stopReason"), True
+        step.timed = data.get("stream")
         for call in calls:
             self._add_call(step, call, time_ms)
         if step.stop == "error":
             message = data.get("errorMessage")
             said = message if isinstance(message, str) else "the recorded request failed"
-            step.failed = failure(said, "", final=True)
+            step.failed = recorded_failure(said, final=True)
 
     def _call(self, time_ms: int, data: JsonObject) -> None:
         call_id, name, arguments = data.get("toolCallId"), data.get("name"), data.get("arguments")

@@ -69,7 +69,7 @@ async def test_time_and_money_are_bounds_too(autojump_clock):
         result = await session.run("go")
         await keeps_its_promises(engine, session)
     assert result.reason == "blocked"
-    priced = agent(Budget(cost=1.5), CountingTool(), price=lambda usage: usage["input"] / 60)
+    priced = agent(Budget(cost=1.5), CountingTool(), price=lambda _, usage: usage["input"] / 60)
     async with open_engine(agents=[priced]) as engine:
         session = await engine.create(agent="spender")
         reasons = [(await session.run("go")).reason for _ in range(3)]
