@@ -50,9 +50,11 @@ class Keeper:
     def __init__(self, services: Services, session_id: SessionId) -> None:
         self._services, self._session_id = services, session_id
         self._scope = trio.CancelScope()
+        self._given_up = False
 
     def give_up(self) -> None:
         """Keep nothing more; safe to repeat."""
+        self._given_up = True
         self._scope.cancel()
 
     async def guarded(self, outcome: CallOutcome) -> CallOutcome:
@@ -104,8 +106,7 @@ class Keeper:
         counted = _Counted(text)
         blob = await self._put(_in_turn(counted))
         if not isinstance(blob, Blob):
-            total = sum(map(units, pieces(text)))
-            cut = excerpt(content, total, lost_note(blob))
+            cut = excerpt(content, await _length(text), lost_note(blob))
             return attrs.evolve(outcome, content=cut)
         kept = Kept(digest=blob.digest, size_bytes=blob.size_bytes, media_type=_media_type(content))
         note = kept_note(kept, shown_bytes(content, counted.units))
@@ -125,7 +126,9 @@ class Keeper:
     async def _put(self, chunks: AsyncGenerator[bytes, None]) -> Blob | str:
         """Keep content; when that cannot be, say why."""
         limit = self._services.limits.blob_bytes
-        with self._scope:
+        with trio.CancelScope() as self._scope:
+            if self._given_up:
+                self._scope.cancel()
             try:
                 async with aclosing(_bounded(chunks, limit)) as bytes_:
                     return await self._services.store.put_blob(
@@ -183,6 +186,15 @@ def _noted(outcome: CallOutcome, note: str) -> CallOutcome:
     if is_large(noted):
         noted = excerpt(content, sum(map(units, pieces(as_text(content)))), note)
     return attrs.evolve(outcome, content=noted, whole=None)
+
+
+async def _length(text: str) -> int:
+    """Return the UTF-16 code units of a text of any length, letting others have their turn in between."""
+    total = 0
+    for piece in pieces(text):
+        await trio.lowlevel.checkpoint()
+        total += units(piece)
+    return total
 
 
 async def _in_turn(chunks: Iterable[bytes]) -> AsyncGenerator[bytes, None]:

@@ -207,11 +207,11 @@ async def test_the_list_names_outputs_and_an_unknown_digest_is_explained():
 
 
 async def test_the_same_output_of_many_calls_is_kept_once():
-    calls = [CallTools(Call("speak"), Call("speak")), CallTools(Call("speak")), Say("done")]
+    calls = [CallTools(Call("speak"), Call("speak")), CallTools(Call("speak")), Say("done")] * 3
     async with open_engine(model=ScriptedModel(calls), tools=[speak]) as engine:
         for _ in range(3):
             session = await engine.create()
-            await session.run("go")
+            assert (await session.run("go")).completed
         store = engine._stage.services.store
         assert len(store._blobs._contents) == 1
         other = await engine.create()
