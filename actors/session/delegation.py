@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import trio
 
-from actors.errors import ActorError, GreenroomError
+from actors.errors import GreenroomError
 from actors.errors.input import QueueFullError
 from actors.ids import MessageId, SessionId
 from actors.session.asks import Ask
@@ -71,7 +71,7 @@ class Delegation:
         finally:
             self._forget()
             bound_s = self._session.services.limits.close_grace_s
-            with trio.move_on_after(bound_s, shield=True), suppress(ActorError):
+            with trio.move_on_after(bound_s, shield=True), suppress(GreenroomError):
                 self._session.office.interrupt(self._child, "tree", "parent")
                 await self._close(self._child, mode)
 

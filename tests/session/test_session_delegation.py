@@ -255,3 +255,23 @@ async def test_delegated_turns_are_picked_up_with_their_slots_and_somebody_who_w
             2,
             2,
         ]
+
+
+async def test_a_session_that_wakes_from_a_snapshot_still_knows_its_children(autojump_clock):
+    store = MemoryStore()
+    model = ScriptedModel(lambda _request: Say("ok"))
+    async with open_engine(store, model=model) as engine:
+        parent = await engine.create(id="parent")
+        await engine.create(id="child", parent="parent")
+        await parent.append_all([("todo/write", {"items": []})] * 3000)
+        await parent.run("hello")
+        assert (await store.load("parent")).snapshot is not None
+    async with open_engine(store, model=model) as engine:
+        parent = engine.session("parent")
+        assert (await parent.inspect()).state == "idle"
+        await parent.close()
+        await trio.sleep(1)
+        assert (await engine.session("child").inspect()).state == "closed"
+        events = await keeps_its_promises(engine, parent)
+        assert engine.quarantined() == []
+    assert [d["mode"] for d in of(events, "child/ended")] == ["closed"]
