@@ -32,6 +32,7 @@ from runtime.engine.following import Following
 from runtime.engine.opening import ASK, NEVER, open_engine
 from runtime.engine.session import Session
 from runtime.engine.turn import Turn
+from runtime.engine.usage import SessionUsage
 from runtime.tools.functions import tool
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "RequestStarted",
     "Session",
     "SessionInspection",
+    "SessionUsage",
     "StreamDelta",
     "ToolContext",
     "ToolOutput",

@@ -1,24 +1,18 @@
-"""What a session has used, read from its own events. Pure."""
+"""What a session has used, as lines. Pure."""
 
-from collections.abc import Callable, Iterable
-
-from actors.json import JsonObject
-from actors.log.events import Event
-from runtime.models.catalogue_card import Card, Spent, spent
+from runtime.engine.usage import SessionUsage
+from runtime.models.catalogue_card import Spent
 
 
-def session_spent(events: Iterable[Event], find: Callable[[str], Card | None]) -> Spent:
-    """Return what the replies of a session cost; what a fork took over was paid for by its parent (K-20)."""
-    replies: list[tuple[Card | None, JsonObject]] = []
-    for event in events:
-        if event.type == "session/end-seed":
-            replies.clear()
-        elif event.type == "assistant/message":
-            data = event.data()
-            usage = data.get("usage") if isinstance(data, dict) else None
-            if isinstance(data, dict) and isinstance(usage, dict):
-                replies.append((find(f"{data.get('provider')}/{data.get('model')}"), usage))
-    return spent(replies)
+def report(usage: SessionUsage) -> str:
+    """Return what the session has used, and beside it the last turn and the tree where they say more."""
+    lines = [told(usage.total)]
+    if len(usage.turns) > 1:
+        last = max(usage.turns)
+        lines.append(f"turn {last}: {told(usage.turns[last])}")
+    if usage.tree.tokens > usage.total.tokens:
+        lines.append(f"with the sessions below: {told(usage.tree)}")
+    return "\n".join(lines)
 
 
 def told(total: Spent) -> str:

@@ -5,14 +5,12 @@ from typing import Final
 
 from actors.errors import UsageError
 from actors.ids import SessionId
-from actors.log.events import Event
 from actors.log.request import content_text
 from actors.ports.store import SessionRow
 from actors.session.messages import WaitingInput
-from runtime.cli.chat_usage import session_spent, told
+from runtime.cli.chat_usage import report
 from runtime.engine.engine import Engine
 from runtime.engine.session import Session
-from runtime.models.catalogue import known_models
 
 LISTED: Final = 20
 """Sessions that /resume lists."""
@@ -46,19 +44,7 @@ async def compact(session: Session) -> str:
 
 async def cost(session: Session) -> str:
     """Return what the session has used."""
-    return told(session_spent(await events_of(session), known_models().find))
-
-
-async def events_of(session: Session) -> list[Event]:
-    """Return the durable events of a session, as of now."""
-    last = (await session.inspect()).events - 1
-    events: list[Event] = []
-    async with session.events(after=-1, live=False) as feed:
-        while len(events) <= last:
-            item = await feed.receive()
-            if isinstance(item, Event):
-                events.append(item)
-    return events
+    return report(await session.usage())
 
 
 async def queue(session: Session, words: Sequence[str]) -> str:

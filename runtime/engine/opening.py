@@ -30,6 +30,7 @@ from actors.session.stage import open_stage
 from runtime.engine.answering import OnAsk, Report, answer_asks
 from runtime.engine.engine import Engine
 from runtime.engine.resuming import resume_unsettled
+from runtime.models.catalogue import price_of
 from runtime.models.governed import Governors
 from runtime.models.naming import open_model, window_of
 from runtime.stores.open import open_store
@@ -114,6 +115,7 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
             policy=policy,
             context_window=window_of(answering.name) if answering is not None else None,
             fallbacks=others,
+            price=price_of,
         )
         epoch = await opened.claim(_owner(), take_over=take_over)
         services = Services(

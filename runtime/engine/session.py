@@ -49,6 +49,7 @@ from runtime.engine.following import Following
 from runtime.engine.queue import Queue
 from runtime.engine.turn import Turn
 from runtime.engine.typed import check_wanted, typed_result
+from runtime.engine.usage import SessionUsage, session_usage
 
 T = TypeVar("T")
 
@@ -293,6 +294,14 @@ class Session:
         """Return the stored events with start <= seq < stop, without waking the session."""
         self._stage.check_open()
         return await self._stage.services.store.read(self.id, start, stop)
+
+    async def usage(self) -> SessionUsage:
+        """Return the tokens and the cost of this session: by turn, in all, and with the sessions below it.
+
+        It is read from the stored events, without waking anybody.
+        """
+        self._stage.check_open()
+        return await session_usage(self._stage.services.store, self.id)
 
     async def projection(self) -> Projection:
         """Return the messages that a model sees now; later appends do not change it."""

@@ -13,8 +13,9 @@ from typing import Final
 import attrs
 
 from actors.errors.model import CatalogueError
+from actors.json import JsonObject
 from runtime.config import catalogue_file
-from runtime.models.catalogue_card import Card, card_of
+from runtime.models.catalogue_card import Card, card_of, cost_of
 
 FILE: Final = "catalogue.toml"
 
@@ -100,3 +101,9 @@ def known_models() -> Catalogue:
             problems = (str(CatalogueError(str(own), str(error))),)
     known = catalogue_of(*texts)
     return attrs.evolve(known, problems=(*known.problems, *problems))
+
+
+def price_of(model: str, usage: JsonObject) -> float | None:
+    """Return what a reply of the model ``provider/model`` cost; None when its price is not known."""
+    card = known_models().find(model)
+    return cost_of(usage, card.price) if card is not None and card.price is not None else None
