@@ -50,6 +50,16 @@ class SweepUploads(Write):
         to.db.execute(_LET_GO_OLD, (self.before_ms,))
 
 
+@attrs.define(eq=False)
+class ThrowStaged(Write):
+    """Throw away what owners before this one left half written; a sweep must follow."""
+
+    def apply(self, to: Transaction) -> None:
+        """Note it for the sweep."""
+        to.fence(self.session_id, self.epoch)
+        throw_staged(to)
+
+
 def throw_staged(to: Transaction) -> None:
     """Throw away what owners before this one left half written."""
     to.db.execute(_THROW_STAGED)

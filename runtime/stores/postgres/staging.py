@@ -58,7 +58,7 @@ class Staged:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to write and nothing to check."""
-        return not (self.made or self.moved)
+        return not (self.made or self.moved or self.stored)
 
     def statement(self) -> bytes:
         """Return the SQL for just those parts that there are."""

@@ -15,6 +15,7 @@ from actors.errors.store import StoreUnavailableError
 from actors.ids import SessionId
 from actors.log.events import Event
 from actors.ports.store import EventStore, Loaded, SessionRecord, SessionRow, Snapshot, Unsettled
+from runtime.stores.blob_sweeping import ThrowStaged
 from runtime.stores.deleting import Delete, Sweep
 from runtime.stores.handover import Handover
 from runtime.stores.indexing import FIND_BY_READING
@@ -86,7 +87,7 @@ class PostgresStore(ServedBlobs, ServedFinding, EventStore):
     async def claim(self, owner: str, *, take_over: bool = False) -> int:
         """See the port."""
         epoch = cast("int", await self._writes.do(Claim(owner, take_over)))
-        await self._sweep(epoch)
+        await self._tidy_up(epoch)
         return epoch
 
     async def release(self, epoch: int) -> None:
@@ -167,6 +168,16 @@ class PostgresStore(ServedBlobs, ServedFinding, EventStore):
         self._writes.close()
         self._reads.close()
         await self._ended.wait()
+
+    async def _tidy_up(self, epoch: int) -> None:
+        """Remove what owners before this one left half done; what cannot be removed now waits for the next.
+
+        Cancellation:
+            Shielded, for the claim that it follows is done. It is bounded by what they left.
+        """
+        with trio.CancelScope(shield=True), suppress(StoreError):
+            await self._writes.do(ThrowStaged("", epoch))
+            await self._sweep(epoch)
 
     async def _sweep(self, epoch: int) -> None:
         """Remove what deleted sessions left, piece by piece.

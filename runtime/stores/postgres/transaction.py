@@ -4,6 +4,7 @@ Appends and new sessions are decided by what is remembered and staged; they need
 ``staging``. A write that speaks to the database itself lets a transaction begin before, behind the same fence.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import psycopg
@@ -24,6 +25,8 @@ _CURSOR = """
     FROM sessions s LEFT JOIN open_work o ON o.id = s.id
     WHERE s.id = %s AND s.kept IS NULL ORDER BY o.seq
 """
+STATEMENT_BYTES = 32 * 1024 * 1024
+"""About as much content one statement carries; the server refuses messages of a gigabyte."""
 _KEYS = "SELECT nextval('session_keys')"
 _BEGIN = """
     UPDATE owners SET done = done + 1
@@ -98,15 +101,18 @@ class PostgresTransaction(Transaction):
 
     def flush(self) -> None:
         """See the base."""
-        staged = self._staged()
-        if not staged.is_empty:
-            assert self._ownership.held is not None
-            values = staged.values(self._ownership.held)
-            self._connection.execute(staged.statement(), values, prepare=True, binary=True)
+        first, *rest = _pieces(self._rows)
+        for staged in (self._staged(first), *(Staged(stored=rows) for rows in rest)):
+            if not staged.is_empty:
+                assert self._ownership.held is not None
+                values = staged.values(self._ownership.held)
+                self._connection.execute(staged.statement(), values, prepare=True, binary=True)
         self._rows, self._work, self._made, self._stood = [], {}, {}, {}
 
     def commit(self) -> None:
         """See the base; without a transaction that has begun, the one statement is the transaction."""
+        if len(_pieces(self._rows)) > 1:
+            self._begin()
         has_begun = self._done is not None
         if has_begun:
             self.flush()
@@ -141,13 +147,13 @@ class PostgresTransaction(Transaction):
                 self._connection.execute("SELECT refuse('owner')")
             self._done = found[0][0]
 
-    def _staged(self) -> Staged:
+    def _staged(self, rows: Sequence[StoredRow]) -> Staged:
         lengths = {name: at.length for name, at in self.moved.items() if at is not None}
         closed, opened = self._changed_work()
         return Staged(
             made=[(*made[:4], lengths.get(name, made[4])) for name, made in self._made.items()],
             moved=[_move(at, lengths[name]) for name, at in self._stood.items()],
-            stored=self._rows,
+            stored=rows,
             closed=closed,
             opened=opened,
         )
@@ -160,6 +166,17 @@ class PostgresTransaction(Transaction):
             return None
         work = tuple(Open(*row[2:]) for row in rows if row[2] is not None)
         return Cursor(rows[0][0], rows[0][1], work)
+
+
+def _pieces(rows: Sequence[StoredRow]) -> list[Sequence[StoredRow]]:
+    """Cut ``rows`` into as many statements as their bodies need: at least one."""
+    pieces, start, size = [], 0, 0
+    for index, row in enumerate(rows):
+        size += len(row[4] or b"")
+        if size > STATEMENT_BYTES and index > start:
+            pieces.append(rows[start:index])
+            start, size = index, len(row[4])
+    return [*pieces, rows[start:]]
 
 
 def _move(cursor: Cursor, length: int) -> Move:

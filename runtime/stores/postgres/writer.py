@@ -100,7 +100,6 @@ class Writer:
             self._change_owner(connection, run[0])
         else:
             self._commit(connection, cast("Sequence[Write]", run))
-        self.commits += 1
         return run
 
     def _change_owner(self, connection: psycopg.Connection, write: OwnerWrite) -> None:
@@ -122,6 +121,7 @@ class Writer:
                 self._doubt, self._doubted = transaction.doubt, run
             transaction.rollback()
             raise
+        self.commits += 1
 
     def _greet(self, connection: psycopg.Connection) -> None:
         """Go on where the connection before was lost."""
@@ -134,6 +134,7 @@ class Writer:
         ):
             if self._doubted:
                 self._done = self._doubted
+                self.commits += 1
             else:
                 self._doubt.take_back(connection)
         self._doubt, self._doubted = None, ()
