@@ -4,6 +4,7 @@ A variable that is set to nothing counts as not set.
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,11 @@ CATALOGUE: Final = "GREENROOM_MODELS"
 def variable(name: str) -> str | None:
     """Return the value of an environment variable; None when it is not set."""
     return os.environ.get(name, "").strip() or None
+
+
+def environment() -> Mapping[str, str]:
+    """Return the whole environment, for whoever decides what a child inherits of it."""
+    return dict(os.environ)
 
 
 def catalogue_file() -> Path:
