@@ -143,14 +143,35 @@ async def check_named(services: Services, session_id: SessionId, message: object
 
     Raises:
         BlobNotFoundError: one it does not hold.
-        ContentError: a block names one in a form that is none, or a child is to be given one.
+        ContentError: a block names one in a form that is none.
     """
     for value in _values(message):
         _check_blocks(value)
         for digest in set(blobs_of(value)):
-            if isinstance(message, Delegate):
-                raise ContentError("names a blob: attach it to the child itself")
             await services.store.blob(session_id, digest)
+
+
+async def hand_down(
+    services: Services, session_id: SessionId, child: SessionId, content: object
+) -> None:
+    """Let a child hold what the content names that its parent holds.
+
+    Raises:
+        GreenroomError: one of them cannot be handed down.
+    """
+    for digest in set(blobs_of(content)):
+        size_bytes = (await services.store.blob(session_id, digest)).size_bytes
+        async with aclosing(_stored(services, session_id, digest, size_bytes)) as pieces:
+            await services.store.put_blob(
+                child, pieces, now_ms=services.clock.now_ms(), epoch=services.epoch
+            )
+
+
+async def _stored(
+    services: Services, session_id: SessionId, digest: Digest, size_bytes: int
+) -> AsyncGenerator[bytes, None]:
+    for at in range(0, size_bytes, PIECE_BYTES):
+        yield await services.store.read_blob(session_id, digest, at, at + PIECE_BYTES)
 
 
 def _values(message: object) -> list[object]:

@@ -67,10 +67,8 @@ class BlobPages:
 
 def _page(raw: bytes) -> str | None:
     """Return as much text as a page holds; None when it is no text."""
-    try:
-        text = _Decoder().decode(
-            raw
-        )  # not the last bytes: a cut character is left for the next page
+    try:  # without the last bytes when they are part of a character: the next page has them
+        text = _Decoder().decode(raw)
     except UnicodeDecodeError:
         return None
     if "\0" in text:

@@ -23,6 +23,7 @@ from actors.log.projection import Content
 from actors.ports.store import SessionRecord
 from actors.rules.delegation import missing_tools
 from actors.session.agent import Agent
+from actors.session.attachments import hand_down
 from actors.session.content import content_value
 from actors.session.delegation import Delegation, delegated_input
 from actors.session.messages import (
@@ -180,9 +181,10 @@ class Family:
     async def _delegate(self, starting: _Starting, content: Content) -> None:
         """Give a stored child its work, say that it has it, and bring the result back."""
         child = starting.child
-        delegation = self._delegation(child)
         source = f"session:{self._session.id}"
         try:
+            await hand_down(self._session.services, self._session.id, child, content)
+            delegation = self._delegation(child)
             await delegation.hand_over(Prompt(content, delegated_input(child), source=source))
         except GreenroomError as refused:
             await self._close(child, "failed")

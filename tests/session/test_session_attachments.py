@@ -145,12 +145,18 @@ async def test_a_block_whose_digest_is_none_is_refused(blob):
             await session.run([{"type": "image", "blob": blob}])
 
 
-async def test_a_child_is_not_given_names_that_it_cannot_read():
+async def test_a_child_holds_what_its_work_names_and_nothing_else():
     async with open_engine(model=model()) as engine:
         session = await engine.create()
-        held = await session.attach(PICTURE)
-        with pytest.raises(ContentError, match="attach it to the child"):
-            await session.delegate([held.block])
+        held, kept_back = await session.attach(PICTURE * 100), await session.attach(b"mine")
+        child = await session.delegate([held.block])
+        assert await child.attachment(held.digest).read() == PICTURE * 100
+        with pytest.raises(BlobNotFoundError):
+            await child.attachment(kept_back.digest).read()
+        stranger = {**held.block, "blob": digest_of(b"somebody else's")}
+        with pytest.raises(BlobNotFoundError):
+            await session.delegate([stranger])
+        assert len(await session.children()) == 1
 
 
 async def test_a_fork_reads_what_its_history_names():
