@@ -66,6 +66,9 @@ class ToolContext:
     """Show live progress; after the call settled it does nothing (L-37)."""
     ask: Callable[[str], Awaitable[bool]]
     """Put a question to whoever watches; False when it is refused, withdrawn or nobody can answer (P6)."""
+    keep: Callable[[Callable[[], Awaitable[None]]], None]
+    """Run something beside the call and beyond it; it is cancelled when the session is closed or leaves, and
+    until it ends the session is not put to rest. What it raises ends it alone."""
     attach: Attach
     """Keep a picture or a file for the output (K-5)."""
 

@@ -224,6 +224,7 @@ class Desk:
             case Close():
                 drafts = [] if log.fold.closed else [Draft("session/closed", {})]
                 self.interrupt("closed")
+                self.session.kept.end()
             case Reopen():
                 drafts = [Draft("session/reopened", {})] if log.fold.closed else []
             case _:

@@ -4,7 +4,7 @@
 answer never lets it run (P6).
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import cast
 
@@ -175,6 +175,9 @@ class Gate:
             held = await attach_to(services, session_id, content, media_type=media_type, name=name)
             return held.block
 
+        def keep(run: Callable[[], Awaitable[None]]) -> None:
+            self._session.kept.keep(run, ended=execution.cancelled.is_set())
+
         return ToolContext(
             session_id=self._session.id,
             call_id=call.id,
@@ -184,6 +187,7 @@ class Gate:
             cancelled=execution.cancelled,
             progress=progress,
             ask=ask,
+            keep=keep,
             attach=attach,
         )
 

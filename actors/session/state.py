@@ -18,6 +18,7 @@ from actors.session.agent import Agent
 from actors.session.blobs import SessionBlobs
 from actors.session.call import FOREVER, Execution, Starting
 from actors.session.journal import Journal
+from actors.session.kept import KeptTasks
 from actors.session.live import LiveItem
 from actors.session.messages import RetryWait
 from actors.session.office import Office
@@ -75,6 +76,8 @@ class SessionState:
         """Where results of children wait for room in the queue."""
         self.items_shown = 0
         """Live items since the session was activated; whether anybody saw them is not asked."""
+        self.kept = KeptTasks(self.spawn)
+        """What tools left running."""
         self._executions: set[Execution] = set()
         self._nursery: trio.Nursery | None = None
         self._at_step_end: list[Callable[[], None]] = []

@@ -1,6 +1,6 @@
 """A tool context that remembers what a tool did with it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 import attrs
 import trio
@@ -18,6 +18,8 @@ class RecordedContext:
     """
 
     answers: Iterable[bool] = ()
+    nursery: trio.Nursery | None = None
+    """Where what a tool keeps running runs; without one a tool may keep nothing."""
     shown: list[JsonValue] = attrs.field(factory=list, init=False)
     """The progress, in order."""
     attached: list[bytes] = attrs.field(factory=list, init=False)
@@ -40,6 +42,7 @@ class RecordedContext:
             cancelled=self.cancelled,
             progress=self.shown.append,
             ask=self._ask,
+            keep=self._keep,
             attach=self._attach,
         )
 
@@ -60,6 +63,10 @@ class RecordedContext:
             "mediaType": media_type,
         }
         return block if name is None else block | {"name": name}
+
+    def _keep(self, run: Callable[[], Awaitable[None]]) -> None:
+        assert self.nursery is not None
+        self.nursery.start_soon(run)
 
     async def _ask(self, question: str) -> bool:
         await trio.lowlevel.checkpoint()

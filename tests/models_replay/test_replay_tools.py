@@ -23,6 +23,7 @@ def context(**changes: Any) -> ToolContext:
         "cancelled": trio.Event(),
         "progress": lambda _: None,
         "ask": None,
+        "keep": None,
         "attach": None,
     }
     return ToolContext(**(given | changes))
