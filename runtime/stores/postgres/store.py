@@ -192,7 +192,7 @@ class PostgresStore(ServedBlobs, ServedFinding, EventStore):
                 pass
 
     async def _ask(self, read: AnyRead) -> object:
-        """Read, but nothing of which its writer was told that it was not written."""
+        """Read, but nothing of which its writer may be told that it was not written."""
         if self._writer.is_in_doubt:
             await self._writes.do(Settle())
         return await self._reads.do(read)

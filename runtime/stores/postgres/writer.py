@@ -45,8 +45,8 @@ class Writer:
 
     @property
     def is_in_doubt(self) -> bool:
-        """Whether something may have been written that its caller was told was not."""
-        return self._doubt is not None and not self._doubted
+        """Whether something may have been written that nobody acknowledged."""
+        return self._doubt is not None
 
     def work(self, group: Sequence[AnyWrite]) -> list[AnyWrite]:
         """Serve ``group`` in one transaction; those served have their result.
