@@ -70,7 +70,8 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
     """Open an engine on a store; it owns everything that runs in it.
 
     Args:
-        store: ``":memory:"``, a path, ``"sqlite:///path"``, or a store that is open already.
+        store: ``":memory:"``, a path, ``"sqlite:///path"``, ``"postgresql://user@host/database"``, or a
+            store that is open already.
         agents: further agents by name, beside the one that the next four arguments describe.
         model: who answers in sessions of the agent ``default``: a model, or the name of one, such as
             ``"openai/gpt-5"`` (see :func:`runtime.models.naming.open_model`).

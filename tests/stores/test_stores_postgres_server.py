@@ -80,7 +80,7 @@ async def test_while_the_server_is_away_calls_are_refused_in_time_and_served_whe
                     await store.read("a")
             assert caught.value.retryable
         finally:
-            await trio.to_thread.run_sync(own.control, "start")
+            own.control("start")
         await store.append("a", [event(3)], expected_seq=3, epoch=epoch)
         assert list(await store.read("a")) == events(0, 4)
 
