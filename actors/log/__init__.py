@@ -24,7 +24,7 @@ Beside that way:
 - what stands outside the log: ``blobs`` (named by digest), ``overflow`` (outputs that no event holds)
 - ends and beginnings: ``recovery`` and ``recovery_dsh`` (what closes a log), ``fork``, ``seeds``,
   ``slicing``, ``history``
-- requests: ``request_header``, ``request_context``; input that waits: ``inbox``, ``notices``,
+- requests: ``request_header``, ``request_context``, ``tool_changes``; input that waits: ``inbox``, ``notices``,
   ``consumed_work``
 - what is kept: the events in memory, ``stored``; a state as bytes, ``snapshot`` and ``snapshot_state``;
   content outside the log, ``blobs`` and ``overflow``

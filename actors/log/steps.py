@@ -57,7 +57,8 @@ def _compaction_start(state: State, event: Event, _data: JsonObject) -> None:
 
 def _compaction_end(state: State, event: Event, data: JsonObject) -> None:
     _lasts(state, event, data)
-    state.put_away = event.seq
+    if "ccrHash" in data:  # one that failed put nothing away
+        state.put_away = event.seq
     if state.open_compaction is not None:
         state.open_compaction = state.open_compaction.outer
 

@@ -253,6 +253,6 @@ def _plan_message(message: ProjectedMessage, size: int) -> PlanMessage:
         units=size,
         opens=opens,
         closes=closes,
-        head=isinstance(message, SystemMessage),
+        head=isinstance(message, SystemMessage) and message.role == "system",
         summary=_is_summary(message),
     )

@@ -12,6 +12,7 @@ from actors.log.events import Draft
 from actors.log.request import request_messages
 from actors.log.request_context import RequestContext, context_change
 from actors.log.request_header import header_of, header_snapshot
+from actors.log.tool_changes import tool_change
 from actors.ports.model import Model, ModelRequest, ToolSchema
 from actors.rules.queue import take
 from actors.session.agent import Fallback
@@ -88,15 +89,18 @@ class Entry:
             return []
         before, session.header_basis = session.header_basis, basis
         logged = session.log.fold.header
+        known = header_of(logged) if logged is not None else None
         snapshot = header_snapshot(
-            header_of(logged) if logged is not None else None,
+            known,
             header,
             first_request=before is None,
             follows_replacement=before is not None and before[1] != basis[1],
         )
         if snapshot is None:
             return []
-        return [Draft("request/header", snapshot.data(header)), *self._context()]
+        told = tool_change(known, header, len(session.log)) if known is not None else None
+        changes = [Draft("developer/message", told)] if told is not None else []
+        return [Draft("request/header", snapshot.data(header)), *self._context(), *changes]
 
     def _context(self) -> list[Draft]:
         """The route of the request, when it is another than the last one logged (D-105)."""

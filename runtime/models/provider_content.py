@@ -24,6 +24,8 @@ UNREADABLE_ARGUMENTS: Final = "unreadable_arguments"
 _CALL_BLOCKS: Final = frozenset(("tool-call", "toolCall", "tool_use"))
 """Calls that stand in the content of foreign logs; the projection lists them beside it."""
 _THINKING: Final = frozenset(("thinking", "reasoning", "redacted_thinking"))
+_UNSEEN: Final = _CALL_BLOCKS | _THINKING | {"tool-addition", "tool-removal"}
+"""What is no text of its message: a request shows it elsewhere."""
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _DIGEST_CHARS: Final = 16
@@ -99,7 +101,7 @@ def _block_pieces(block: JsonValue) -> Iterator[Shown]:
         yield _image(block) or Text("[image]")
     elif kind == "file" and "blob" in block:
         yield Text(_file(block))
-    elif kind not in _CALL_BLOCKS and kind not in _THINKING:
+    elif kind not in _UNSEEN:
         yield Text(f"[{kind if isinstance(kind, str) else 'block'}]")
 
 

@@ -351,3 +351,17 @@ def test_halves_of_characters_never_reach_the_wire(form: Form) -> None:
     sent = body(form, request(UserMessage(0, "x \ud83d"), tools=(odd,)))
 
     assert orjson.dumps(sent).count("\ufffd".encode()) == 2
+
+
+@forms
+def test_a_change_of_tools_is_told_in_words_and_its_blocks_are_not_shown(form: Form) -> None:
+    told = [
+        {"type": "text", "text": "Your tools have changed. Added: a."},
+        {"type": "tool-addition", "toolName": "a"},
+        {"type": "tool-removal", "toolName": "b"},
+    ]
+    sent = body(form, request(UserMessage(0, "hi"), SystemMessage(1, told, "developer")))
+    text = orjson.dumps(sent).decode()
+    assert "Your tools have changed. Added: a." in text
+    assert "tool-addition" not in text
+    assert "tool-removal" not in text

@@ -90,7 +90,8 @@ async def test_the_model_can_read_what_was_hidden(autojump_clock):
     found: list[str] = []
 
     def answer(request):
-        last = request.messages[-1]
+        said = [m for m in request.messages if type(m).__name__ != "SystemMessage"]
+        last = said[-1]
         if type(last).__name__ == "ToolResultMessage":
             found.append(content_text(last.output))
             return Say("thanks")
