@@ -82,7 +82,10 @@ def pieces(text: str) -> Iterator[str]:
     at = 0
     while at < len(text):
         stop = at + PIECE_CHARS
-        if "\ud800" <= text[stop - 1 : stop] <= "\udbff":
+        if (
+            "\ud800" <= text[stop - 1 : stop] <= "\udbff"
+            and "\udc00" <= text[stop : stop + 1] <= "\udfff"
+        ):
             stop += 1
         yield mend_text(text[at:stop])
         at = stop
@@ -131,7 +134,7 @@ def lost_note(why: str) -> str:
 def brief(content: str | Blocks) -> str | Blocks:
     """Return the start of a content for whoever watches live; the log has what counts."""
     if isinstance(content, str):
-        return content if len(content) <= CONTENT_BYTES else budget_text(content[:CONTENT_BYTES])
+        return budget_text(content[:CONTENT_BYTES])
     if _least_bytes(content) <= CONTENT_BYTES:
         return content
     return [{"type": "text", "text": "[large output]"}]
