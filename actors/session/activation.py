@@ -12,7 +12,6 @@ from actors.kernel.feed import FeedHub
 from actors.log.events import Draft, Event
 from actors.log.log import Log
 from actors.ports.store import SessionRecord
-from actors.session.agent import Agent
 from actors.session.ancestry import ancestry
 from actors.session.journal import Journal
 from actors.session.live import LiveItem
@@ -47,7 +46,7 @@ async def activate(
         clock=services.clock,
         hub=hub,
     )
-    await _reach_back(journal, services.agents.find(record.agent))
+    await _reach_back(journal, services)
     repairs = await _repair(log, record, services)
     if repairs:
         journal.post(*repairs)
@@ -73,10 +72,10 @@ async def _folded(session_id: SessionId, services: Services) -> tuple[SessionRec
     return loaded.row.record, await restored(loaded, services.store)
 
 
-async def _reach_back(journal: Journal, agent: Agent | None) -> None:
-    """Fetch the old events that a life begins with: those of an open turn, and all that a budget counts."""
+async def _reach_back(journal: Journal, services: Services) -> None:
+    """Fetch the old events that a life begins with: those of an open turn, and all of them where budgets count."""
     fold = journal.log.fold
-    if agent is not None and agent.budget is not None:
+    if services.agents.budgeted:
         await journal.recall(0, len(journal.log))
     elif fold.open_turn is not None:
         await journal.recall(fold.last_turn_end, len(journal.log))

@@ -1,5 +1,6 @@
 """A session is woken from what is visible and open, whatever was ever written (S-34), and misses nothing."""
 
+import attrs
 import pytest
 import trio
 import trio.testing
@@ -254,7 +255,16 @@ async def test_a_budget_counts_what_was_spent_before_the_snapshot():
     agent = Agent(
         name="default", model=ScriptedModel(lambda _: Say("ok")), budget=Budget(tokens=1_000)
     )
-    async with open_engine(store, agents=[agent]) as engine:
+    other = Agent(name="other", model=agent.model)
+    await stored(store, Log.load(log.events()), "another")
+    store._sessions["another"].record = attrs.evolve(
+        store._sessions["another"].record, agent="other"
+    )
+    async with engine_on(store, agents=[other]) as engine:
+        await engine.session("another").inspect()
+    assert await store.snapshot("another") is not None
+    async with open_engine(store, agents=[agent, other]) as engine:
+        assert (await engine.session("another").run("go")).completed
         result = await engine.session("s").run("go")
         assert not result.completed
 
