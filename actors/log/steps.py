@@ -150,7 +150,7 @@ def _lasts(state: State, event: Event, _data: JsonObject) -> None:
     state.lasting += (event.seq,)
 
 
-LASTING: Final = frozenset(("compaction/end", "session/thinking-level"))
+LASTING: Final = frozenset(("compaction/end", "session/thinking-level", "sandbox/mode"))
 """Log-only words that are looked for however old they are; a log that began with a snapshot has them all."""
 
 STEPS: Final[dict[str, Step]] = {
@@ -180,4 +180,5 @@ STEPS: Final[dict[str, Step]] = {
     "child/started": _child_started,
     "child/ended": _child_ended,
     "session/thinking-level": _lasts,
+    "sandbox/mode": _lasts,
 }

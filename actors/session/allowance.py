@@ -59,5 +59,5 @@ class Allowance:
             arguments=None,
             summary=f"the budget is used up: {reached}. Go on with as much again?",
             target=BUDGET_ASK,
-            tier=self._session.agent.policy.mode,
+            tier=self._session.mode,
         )

@@ -94,7 +94,7 @@ class Gate:
         seen = policy_call(call.name, tool.effect, parsed(call.arguments), policy.workspace)
         now_ms = self._session.services.clock.now_ms()
         table = self._session.services.remembered.table(policy.table)
-        verdict = judge(seen, table, policy.mode, policy.fence, now_ms)
+        verdict = judge(seen, table, self._session.mode, policy.fence, now_ms)
         if verdict.word == "ask":
             decided = await self._ask(execution, seen, verdict.detail)
             return None if decided.allowed else refused("TOOL_BLOCKED", BLOCKED_TEXT[decided.word])
@@ -124,7 +124,7 @@ class Gate:
             return said
         policy = self._session.agent.policy
         target, grants = sticky_target(seen), self._session.services.remembered.grants
-        settled = beforehand(policy.asks, grants, target, policy.mode)
+        settled = beforehand(policy.asks, grants, target, self._session.mode)
         asked = self._question(call, target, f"{call.name} {call.arguments}"[:SUMMARY_CHARS])
         ask = attrs.evolve(asked, reason=reason, suggested_entry=suggested_entry(seen))
         open_before = self._session.log.fold.open_asks.values()
@@ -150,7 +150,7 @@ class Gate:
             arguments=parsed(call.arguments),
             summary=summary,
             target=target,
-            tier=self._session.agent.policy.mode,
+            tier=self._session.mode,
         )
 
     def _context(self, execution: Execution) -> ToolContext:

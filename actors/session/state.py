@@ -14,6 +14,7 @@ from actors.ports.store import SessionRecord
 from actors.ports.tool import Tool
 from actors.rules.budget import Spent, spent_by
 from actors.rules.compaction import tokens_of
+from actors.rules.policy import Mode
 from actors.session.agent import Agent
 from actors.session.blobs import SessionBlobs
 from actors.session.call import FOREVER, Execution, Starting
@@ -23,6 +24,7 @@ from actors.session.live import LiveItem
 from actors.session.messages import RetryWait
 from actors.session.office import Office
 from actors.session.retrieval import NAME, RetrieveTool, has_archives
+from actors.session.sandbox import SandboxModes
 from actors.session.services import LiveSink, Services
 from actors.session.spending import extensions_in, spent_in
 from actors.session.thinking import ThinkingLevels
@@ -66,6 +68,7 @@ class SessionState:
         """How much of the log is known to have nothing that the model must ask for."""
         self._tools: dict[str, Tool] | None = None
         self._levels = ThinkingLevels(journal.log)
+        self._modes = SandboxModes(journal.log)
         self._settings: JsonObject = {}
         self._background = False
         self.header_basis: tuple[bytes, int] | None = None
@@ -176,6 +179,15 @@ class SessionState:
             ThinkingLevelError: the log holds a level that is none (L-78).
         """
         _ = self.model, self._levels.settings()
+
+    @property
+    def mode(self) -> Mode:
+        """What the session's calls may do without being asked about; the agent's mode until another is set.
+
+        Raises:
+            SandboxModeError: the log holds a mode that is none.
+        """
+        return self._modes.mode(self.agent.policy.mode)
 
     @property
     def config(self) -> JsonObject:
