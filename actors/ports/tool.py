@@ -8,6 +8,7 @@ import trio
 
 from actors.json import JsonObject, JsonValue
 from actors.ports.model import ToolSchema
+from actors.rules.policy import Targets
 
 Effect: TypeAlias = Literal["read", "write", "exec"]
 Whole: TypeAlias = Callable[[], AsyncGenerator[bytes, None]]
@@ -82,6 +83,15 @@ class Reconciling(Protocol):
 
         Asked after a crash, before the outcome is logged as unknown; at most 30 s are waited for it.
         """
+        ...
+
+
+@runtime_checkable
+class Targeting(Protocol):
+    """A tool that can say which files a call is about, so that rows of the policy for files apply (A-43)."""
+
+    def targets(self, arguments: JsonValue) -> Targets:
+        """Return the canonical paths of a call; none for arguments that do not fit. Pure."""
         ...
 
 

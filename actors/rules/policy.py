@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 import attrs
 
 from actors.rules import stem
-from actors.rules.paths import inside, resolve
+from actors.rules.paths import covers, may_hold
 
 EntryDecision: TypeAlias = Literal["deny", "ask", "allow"]
 Effect: TypeAlias = Literal["read", "write", "exec"]
@@ -16,7 +16,8 @@ Mode: TypeAlias = Literal["read-only", "workspace-write", "danger"]
 AskPolicy: TypeAlias = Literal["ask", "never"]
 
 EFFECT_ORDER: Final[tuple[Effect, ...]] = ("read", "write", "exec")
-SHELL_TOOL: Final = "bash"
+SHELL_TOOLS: Final = frozenset({"bash", "shell", "shell_start"})
+"""They run the same commands, so a row that names one of them is about all."""
 FILE_TOOLS: Final = frozenset({"write", "edit"})
 
 
@@ -37,15 +38,33 @@ class PolicyEntry:
 
 
 @attrs.frozen(kw_only=True)
+class Targets:
+    """The canonical paths that a call is about.
+
+    ``writes`` are those that it would change, ``reads`` those that it would look at, ``trees`` folders
+    whose whole content it would look at.
+    """
+
+    writes: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    trees: tuple[str, ...] = ()
+
+
+NOTHING: Final = Targets()
+
+
+@attrs.frozen(kw_only=True)
 class PolicyCall:
     """A call as the table sees it.
 
-    ``targets`` are the canonical paths that the call would write; ``command`` is the text of a shell call.
+    ``targets`` are the canonical paths that the call would write, ``looks`` what else it would touch;
+    ``command`` is the text of a shell call.
     """
 
     tool: str
     effect: Effect = "exec"
     targets: tuple[str, ...] = ()
+    looks: Targets = NOTHING
     command: str | None = None
     workspace: str = "/"
 
@@ -118,14 +137,20 @@ class Policy:
 
 
 def _matches(entry: PolicyEntry, call: PolicyCall, now_ms: float) -> bool:
-    if entry.tool != call.tool or not _covers_effect(entry, call.effect):
+    if not _names(entry, call.tool) or not _covers_effect(entry, call.effect):
         return False
     if entry.expires_at_ms is not None and now_ms >= entry.expires_at_ms:
         return False
-    if entry.tool == SHELL_TOOL:
-        covers = stem.allows if entry.decision == "allow" else stem.forbids
-        return entry.pattern is not None and covers(entry.pattern, call.command or "")
-    return entry.tool not in FILE_TOOLS or _covers_targets(entry, call)
+    if entry.tool in SHELL_TOOLS:
+        judged = stem.allows if entry.decision == "allow" else stem.forbids
+        return entry.pattern is not None and judged(entry.pattern, call.command or "")
+    if entry.tool in FILE_TOOLS:
+        return _covers_targets(entry, call)
+    return not entry.pattern or call.looks == NOTHING or _covers_looks(entry, call)
+
+
+def _names(entry: PolicyEntry, tool: str) -> bool:
+    return entry.tool == tool or (entry.tool in SHELL_TOOLS and tool in SHELL_TOOLS)
 
 
 def _covers_effect(entry: PolicyEntry, effect: Effect) -> bool:
@@ -143,6 +168,14 @@ def _covers_targets(entry: PolicyEntry, call: PolicyCall) -> bool:
     """
     if not entry.pattern or not call.targets:
         return False
-    root = resolve(entry.pattern, call.workspace)
-    within = [inside(target, root) for target in call.targets]
+    within = [covers(entry.pattern, target, call.workspace) for target in call.targets]
     return all(within) if entry.decision == "allow" else any(within)
+
+
+def _covers_looks(entry: PolicyEntry, call: PolicyCall) -> bool:
+    """An allow covers what lies wholly inside, a deny or an ask also a folder that may hold a part of it."""
+    pattern, looks = entry.pattern or "", call.looks
+    single = [covers(pattern, path, call.workspace) for path in (*looks.reads, *looks.writes)]
+    if entry.decision == "allow":
+        return all([*single, *(covers(pattern, tree, call.workspace) for tree in looks.trees)])
+    return any([*single, *(may_hold(pattern, tree, call.workspace) for tree in looks.trees)])

@@ -7,32 +7,40 @@ from typing import Final
 
 from actors.json import JsonValue
 from actors.rules.paths import resolve
-from actors.rules.policy import FILE_TOOLS, SHELL_TOOL, Effect, PolicyCall
+from actors.rules.policy import FILE_TOOLS, NOTHING, SHELL_TOOLS, Effect, PolicyCall, Targets
 
 _PATH_KEYS: Final = ("path", "file_path", "filePath")
 _PATHS_KEYS: Final = ("paths", "files", "edits")
 
 
 def policy_call(
-    tool: str, effect: Effect | None, arguments: JsonValue, workspace: str = "/"
+    tool: str,
+    effect: Effect | None,
+    arguments: JsonValue,
+    workspace: str = "/",
+    targets: Targets | None = None,
 ) -> PolicyCall:
     """Return the call as the policy sees it; a tool that declares no effect counts as ``exec`` (A-11).
 
-    Targets are made absolute as text. A host that follows links must hand over their real paths in the
-    arguments, or fence the writes itself.
+    A tool that knows its ``targets`` says them. For another one they are read from its arguments and made
+    absolute as text: a host that follows links must hand over their real paths there, or fence the
+    writes itself.
     """
     given = arguments if isinstance(arguments, dict) else {}
     command = given.get("command")
     return PolicyCall(
         tool=tool,
         effect=effect or "exec",
-        targets=_targets(given, workspace) if tool in FILE_TOOLS else (),
-        command=command if tool == SHELL_TOOL and isinstance(command, str) else None,
+        targets=_written(tool, given, workspace) if targets is None else targets.writes,
+        looks=targets or NOTHING,
+        command=command if tool in SHELL_TOOLS and isinstance(command, str) else None,
         workspace=workspace,
     )
 
 
-def _targets(given: dict[str, JsonValue], workspace: str) -> tuple[str, ...]:
+def _written(tool: str, given: dict[str, JsonValue], workspace: str) -> tuple[str, ...]:
+    if tool not in FILE_TOOLS:
+        return ()
     named = [given.get(key) for key in _PATH_KEYS]
     for key in _PATHS_KEYS:
         items = given.get(key)

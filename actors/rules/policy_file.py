@@ -12,7 +12,7 @@ from actors.json import JsonObject, JsonValue
 from actors.rules.policy import (
     EFFECT_ORDER,
     FILE_TOOLS,
-    SHELL_TOOL,
+    SHELL_TOOLS,
     Effect,
     EntryDecision,
     PolicyEntry,
@@ -98,8 +98,8 @@ def _number(value: JsonValue) -> float | None:
 def _never_matches(entry: PolicyEntry) -> str | None:
     """Return why a readable row can never match (A-43); such a row stays, and its author is told."""
     words = (entry.pattern or "").split()
-    if entry.tool == SHELL_TOOL and len(words) not in {1, 2}:
-        return "it never matches: bash needs a pattern of one or two words"
+    if entry.tool in SHELL_TOOLS and len(words) not in {1, 2}:
+        return f"it never matches: {entry.tool} needs a pattern of one or two words"
     if entry.tool in FILE_TOOLS and not entry.pattern:
         return f"it never matches: {entry.tool} needs a path as its pattern"
     return None

@@ -17,7 +17,7 @@ from actors.log.events import Draft
 from actors.log.log import Log
 from actors.log.payload_views import view
 from actors.log.payloads import ApprovalAsked, ApprovalDecided
-from actors.ports.tool import Tool, ToolContext
+from actors.ports.tool import Targeting, Tool, ToolContext
 from actors.rules.approval import (
     AnswerWord,
     Outcome,
@@ -91,7 +91,9 @@ class Gate:
         """Decide and write the decision; None lets the call run."""
         call = execution.spec
         policy = self._session.agent.policy
-        seen = policy_call(call.name, tool.effect, parsed(call.arguments), policy.workspace)
+        arguments = parsed(call.arguments)
+        targets = tool.targets(arguments) if isinstance(tool, Targeting) else None
+        seen = policy_call(call.name, tool.effect, arguments, policy.workspace, targets)
         now_ms = self._session.services.clock.now_ms()
         table = self._session.services.remembered.table(policy.table)
         verdict = judge(seen, table, self._session.mode, policy.fence, now_ms)

@@ -10,6 +10,7 @@ import attrs
 
 from actors.json import JsonObject
 from actors.rules.approval import Grants
+from actors.rules.paths import is_glob
 from actors.rules.policy import FILE_TOOLS, Mode, PolicyCall, PolicyEntry, PolicyTable
 
 Remember: TypeAlias = Callable[[JsonObject], Awaitable[None]]
@@ -17,8 +18,11 @@ Remember: TypeAlias = Callable[[JsonObject], Awaitable[None]]
 
 
 def suggested_entry(call: PolicyCall) -> JsonObject | None:
-    """Return the entry that ``always`` would write: only the write of a single file has one (A-14)."""
-    if call.tool not in FILE_TOOLS or len(call.targets) != 1:
+    """Return the entry that ``always`` would write: only the write of a single file has one (A-14).
+
+    A file whose name reads as a pattern has none: the entry would allow more than was asked about.
+    """
+    if call.tool not in FILE_TOOLS or len(call.targets) != 1 or is_glob(call.targets[0]):
         return None
     return {"tool": call.tool, "pattern": call.targets[0], "decision": "allow"}
 

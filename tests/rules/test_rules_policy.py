@@ -5,10 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.errors.rules import SettingError
-from actors.rules.policy import PolicyCall
+from actors.rules.paths import covers, may_hold
+from actors.rules.policy import PolicyCall, Targets
 from actors.rules.policy_call import policy_call
 from actors.rules.policy_file import append_allow, parse_policy
 from actors.rules.preset import preset
+from actors.session.remembered import suggested_entry
 
 DEPLOY = PolicyCall(tool="deploy")
 
@@ -160,3 +162,75 @@ def test_presets_open_reads_of_git_and_the_root_only_when_asked_to():
     assert decision(rows, PolicyCall(tool="bash", command="git push")) is None
     with pytest.raises(SettingError):
         preset("wide")
+
+
+@pytest.mark.parametrize("named", ["bash", "shell", "shell_start"])
+@pytest.mark.parametrize("called", ["bash", "shell", "shell_start"])
+def test_a_row_about_one_shell_tool_is_about_all(named, called):
+    rows = [{"tool": named, "pattern": "rm", "decision": "deny"}]
+    assert decision(rows, policy_call(called, "exec", {"command": "sudo rm -rf /"})) == "deny"
+    assert decision(rows, policy_call(called, "exec", {"command": "ls"})) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "covered"),
+    [
+        ("**/*.pem", "/ws/a/b/key.pem", True),
+        ("**/*.pem", "/ws/key.pem", True),
+        ("**/*.pem", "/ws/key.pem.txt", False),
+        ("secret?", "/ws/secret1/deep/file", True),
+        ("secret?", "/ws/secret/file", False),
+        ("*.txt", "/ws/a/b.txt", False),
+        ("/etc/**", "/etc/a/b", True),
+        ("a.c", "/ws/abc", False),
+        ("*", "/elsewhere", False),
+    ],
+)
+def test_a_glob_covers_what_it_names_and_what_lies_below(pattern, path, covered):
+    rows = [{"tool": "write", "pattern": pattern, "decision": "deny"}]
+    assert (decision(rows, write_to(path)) == "deny") is covered
+
+
+@pytest.mark.parametrize("pattern", ["secrets", "/ws/secrets", "secrets/*.pem", "secrets/a/b"])
+@pytest.mark.parametrize(
+    ("looks", "denied"),
+    [
+        (Targets(trees=("/ws",)), True),
+        (Targets(trees=("/ws/secrets",)), True),
+        (Targets(trees=("/ws/other",)), False),
+        (Targets(reads=("/ws",)), False),
+        (Targets(reads=("/ws/other/x",)), False),
+    ],
+)
+def test_a_deny_covers_a_search_that_may_come_by(pattern, looks, denied):
+    rows = [{"tool": "search", "pattern": pattern, "decision": "deny"}]
+    call = policy_call("search", "read", {}, "/ws", looks)
+    assert (decision(rows, call) == "deny") is denied
+
+
+def test_a_read_is_denied_by_its_path_and_allowed_only_inside():
+    def read(path):
+        return policy_call("read", "read", {}, "/ws", Targets(reads=(path,)))
+
+    rows = [{"tool": "read", "pattern": "a", "decision": "deny"}]
+    assert decision(rows, read("/ws/a/x")) == "deny"
+    assert decision(rows, read("/ws/b")) is None
+    assert decision([{"tool": "read", "decision": "deny"}], read("/ws/b")) == "deny"
+    assert decision([{"tool": "read", "pattern": "a"}], read("/ws/b")) is None
+
+
+names = st.lists(st.sampled_from(["a", "b", "*", "**", "?x"]), min_size=1, max_size=4)
+
+
+@given(names, st.lists(st.sampled_from(["a", "b", "cx"]), max_size=4), st.data())
+def test_whatever_a_pattern_covers_is_expected_below_each_folder_above_it(pattern, path, data):
+    glob, target = "/".join(pattern), "/" + "/".join(["ws", *path])
+    folder = "/" + "/".join(["ws", *path[: data.draw(st.integers(0, len(path)))]])
+    if covers(glob, target, "/ws"):
+        assert may_hold(glob, folder, "/ws")
+
+
+@pytest.mark.parametrize(("path", "suggested"), [("/ws/a", "/ws/a"), ("/ws/*", None)])
+def test_an_always_never_allows_more_than_was_asked_about(path, suggested):
+    entry = suggested_entry(write_to(path))
+    assert (entry and entry["pattern"]) == suggested
