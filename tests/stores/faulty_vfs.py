@@ -1,7 +1,7 @@
 """A file system for SQLite that lies on the real one and fails when it is told to.
 
 While :func:`faulty_files` is open, every database that is opened goes through it, whoever opens it: the code under
-test needs no seam for it. A *step* is one write, sync or truncation of a file, or one removal.
+test needs no seam for it. A *step* is one write, sync or truncation of a file, or one removal; reads are steps of their own.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import apsw
 import attrs
 
-Kind: TypeAlias = Literal["write", "sync", "truncate", "delete"]
+Kind: TypeAlias = Literal["read", "write", "sync", "truncate", "delete"]
 
 
 @attrs.frozen
@@ -57,10 +57,13 @@ class Faults:
     last: int = 0
     """How many steps in a row it strikes then; 0 until :meth:`heal`."""
     struck: int = 0
+    reads: bool = False
+    """Whether it strikes reads, and nothing else."""
 
-    def arm(self, fault: Fault, *, skip: int, last: int = 1) -> None:
+    def arm(self, fault: Fault, *, skip: int, last: int = 1, reads: bool = False) -> None:
         """Let ``fault`` strike after ``skip`` further steps."""
         self.fault, self.skip, self.last, self.struck = fault, skip, last, 0
+        self.reads = reads
 
     def heal(self) -> int:
         """Let everything pass again; return how many steps the fault struck."""
@@ -69,13 +72,13 @@ class Faults:
 
     def take(self, step: Step, write: Callable[[bytes], None]) -> None:
         """Note a step, or fail in its place."""
-        if self.fault is not None:
+        if self.fault is not None and self.reads == (step.kind == "read"):
             if self.skip > 0:
                 self.skip -= 1
             elif not self.last or self.struck < self.last:
                 self.struck += 1
                 self.fault(step, write)
-        if self.listener is not None:
+        if self.listener is not None and step.kind != "read":
             self.listener(step)
 
 
@@ -86,7 +89,11 @@ class _File(apsw.VFSFile):
         path = name.filename() if isinstance(name, apsw.URIFilename) else name
         self._path = path or ""
 
-    def xWrite(self, data, offset):  # noqa: N802 - SQLite's word
+    def xRead(self, amount, offset):  # noqa: N802 - SQLite's word
+        self._faults.take(Step("read", self._path, offset, size=amount), _write_nothing)
+        return super().xRead(amount, offset)
+
+    def xWrite(self, data, offset):  # noqa: N802
         def write(part: bytes) -> None:
             super(_File, self).xWrite(part, offset)
 

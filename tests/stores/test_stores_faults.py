@@ -255,3 +255,30 @@ async def test_shared_memory_that_fails_at_any_step_is_told_and_works_the_next_t
             for row in await store.rows():
                 assert list(await store.read(row.record.id)) == events(0, 3)
     assert step >= 1
+
+
+async def test_a_reading_that_fails_at_any_step_is_told_and_is_no_damage(faults, path):
+    async with open_sqlite(path) as store:
+        epoch = await store.claim("the test")
+        await store.create(record("a"), events(0, 500, "a" * 100), epoch=epoch)
+        await store.create(fork("f", "a", 400), [event(400)], epoch=epoch)
+    failed = 0
+    for step in range(200):
+        async with open_sqlite(path) as store:  # without anything in its caches
+            epoch = await store.claim("the test", take_over=True)
+            faults.arm(io_error, skip=step, reads=True)
+            try:
+                assert list(await store.read("a")) == events(0, 500, "a" * 100)
+                assert (await store.row("f")).length == 401
+                assert [row.damage for row in await store.rows()] == [None, None]
+                assert len(await store.read("f")) == 401
+            except StoreUnavailableError:
+                failed += 1
+            struck = faults.heal()
+            assert len(await store.read("f")) == 401
+            await store.append("f", [event(401)], expected_seq=401, epoch=epoch)
+            await store.delete("f", epoch=epoch)
+            await store.create(fork("f", "a", 400), [event(400)], epoch=epoch)
+        if not struck:
+            break
+    assert failed == step > 10
