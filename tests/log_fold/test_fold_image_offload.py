@@ -76,6 +76,15 @@ def test_a_slice_takes_along_what_it_has():
     assert contents(Log.load(slice_events(both.events(), 2, 3))) == [[TOLD]]
 
 
+def test_a_snapshot_keeps_pictures_out_of_view_and_knows_that_there_is_something_to_read():
+    log = log_of(user([TEXT, PICTURE]), user("plain"), offload(0), user([PICTURE]))
+    woken = Log.restore(log.snapshot("s"), "s", 4)
+    assert woken.projection() == log.projection()
+    assert woken.fold.put_away == 3
+    woken.append(offload(3), time_ms=0)
+    assert contents(woken) == [[TEXT, TOLD], "plain", [TOLD]]
+
+
 @given(
     st.lists(
         st.tuples(st.sampled_from(["picture", "text", "offload"]), st.integers(0, 20)), max_size=25
