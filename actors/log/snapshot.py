@@ -29,7 +29,7 @@ from actors.log.stored import StoredEvents
 from actors.log.surface import Node
 from actors.log.vocabulary import Vocabulary
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Raise it when the same events fold to another state than before, or the sections mean something else."""
 
 _MAGIC: Final = b"GRNSNAP1"

@@ -275,8 +275,8 @@ def test_the_same_history_gives_the_same_snapshot_as_when_this_version_was_made(
     """When this fails, the fold or the form has changed: raise ``VERSION``, then note the new digest."""
     monkeypatch.setattr(snapshots, "_SHAPE", ())
     assert (snapshots.VERSION, a_log().snapshot("s")[8:24].hex()) == (
-        1,
-        "63c674f02a0c41788a52d363cb1f0b0f",
+        2,
+        "",
     )
 
 
