@@ -24,7 +24,7 @@ PLANTED = {
     "actors/session/planted.py": "import runtime.engine\n",
     "actors/stray.py": "",
     "runtime/stores/planted.py": "import ray\n\nimport runtime.models\n",
-    "runtime/engine/planted.py": "import apsw\nimport click\nimport openai\n\nimport runtime.cli\n",
+    "runtime/engine/planted.py": "import apsw\nimport click\nimport openai\nimport psycopg\n\nimport runtime.cli\n",
     "runtime/stray.py": "",
 }
 
@@ -47,6 +47,7 @@ REPORTED = {
     "pure-files": ["runtime.cli.plan is not allowed to import random"],
     "ray": ["runtime is not allowed to import ray"],
     "apsw": ["runtime is not allowed to import apsw"],
+    "psycopg": ["runtime is not allowed to import psycopg"],
     "providers": ["runtime is not allowed to import openai"],
     "terminal": ["runtime is not allowed to import click"],
 }

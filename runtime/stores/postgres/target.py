@@ -1,4 +1,4 @@
-"""From a URL to what PostgreSQL's library connects with, and a name that may be shown.
+"""From a URL to what PostgreSQL's library connects with, and a name that may be shown. Pure.
 
 The URL may hold a password, so it is never shown whole: not in an error, not in a repr, not in a log.
 """
