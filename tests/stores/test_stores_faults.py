@@ -81,12 +81,15 @@ async def test_an_append_that_fails_at_any_step_is_told_and_can_be_tried_again(
             lengths[name] += 3
 
         async def act(step: int) -> None:
+            failure = None
             try:
                 await append("a")
-            except StoreUnavailableError:
+            except StoreUnavailableError as error:
+                failure = error
+            if failure is not None:
                 assert list(await store.read("a")) == events(0, lengths["a"], "a")
                 await opens_whole(path, tmp_path / f"image-{step}", lengths)
-                raise
+                raise failure
 
         for _ in range(5):  # a batch spreads over one page or several
             assert await at_every_step(faults, fault, act) >= 3
