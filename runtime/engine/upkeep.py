@@ -45,13 +45,21 @@ async def prune(stage: Stage, untouched_s: float, *, dry_run: bool) -> tuple[Ses
 
 
 async def _roots(store: EventStore) -> AsyncIterator[SessionRow]:
-    """Yield the sessions that belong to no other."""
+    """Yield the sessions that belong to no other, or to one that is gone."""
     after: SessionId | None = None
     while page := await store.rows(after=after, limit=_PAGE):
         for row in page:
-            if row.record.parent is None:
+            if row.record.parent is None or await _is_gone(store, row.record.parent):
                 yield row
         after = page[-1].record.id
+
+
+async def _is_gone(store: EventStore, session_id: SessionId) -> bool:
+    try:
+        await store.row(session_id)
+    except SessionNotFoundError:
+        return True
+    return False
 
 
 async def _old_tree(stage: Stage, root: SessionRow, before_ms: int) -> list[SessionId]:

@@ -8,6 +8,8 @@ from actors.testing.model import ScriptedModel
 from actors.testing.script import Say
 from actors.testing.world import FixedClock
 from runtime import open_engine
+from runtime.stores.sqlite import open_sqlite
+from tests.contracts.store_samples import record
 
 DAY_S = 86_400.0
 DAY_MS = 86_400_000
@@ -41,6 +43,18 @@ async def test_what_was_not_touched_for_long_goes_and_a_tree_goes_as_a_whole(tmp
         assert await names(engine) == {"fork", "damp", "young-child"}
         assert len(await engine.session("fork").read()) > 5, fork
         assert await engine.prune(untouched_s=DAY_S) == ()
+
+
+async def test_a_child_that_outlived_its_parent_is_pruned_by_itself(tmp_path):
+    clock = FixedClock()
+    store = str(tmp_path / "store.db")
+    async with open_sqlite(tmp_path / "store.db") as opened:
+        epoch = await opened.claim("the test")
+        await opened.create(record("kept", parent="deleted long ago"), epoch=epoch)
+        await opened.create(record("child", parent="kept"), epoch=epoch)
+    async with open_engine(store, model=model(), clock=clock) as engine:
+        assert await engine.prune(untouched_s=DAY_S) == ("kept", "child")
+        assert await names(engine) == set()
 
 
 async def test_a_live_session_is_never_pruned(tmp_path):
