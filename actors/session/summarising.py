@@ -21,6 +21,15 @@ from actors.session.state import SessionState
 from actors.session.stream import Stream
 
 
+def summary_prompt(
+    hidden: Sequence[ProjectedMessage], settings: CompactionSettings, limit_units: float
+) -> UserMessage:
+    """Return what a summary is asked for with: a pure function of what it hides (P1)."""
+    earlier, rest = split_summary([message_to_wire(message) for message in hidden])
+    material = prepare(rest, settings.material_budget_chars, json_text)
+    return UserMessage(0, request(material, earlier, limit_units, json_text))
+
+
 async def summarise(
     session: SessionState,
     hidden: Sequence[ProjectedMessage],
@@ -32,16 +41,13 @@ async def summarise(
     An earlier summary among them is carried on, not summarised again. What the request used is logged as
     ``llm/usage``, whatever becomes of the summary.
     """
-    earlier, rest = split_summary([message_to_wire(message) for message in hidden])
-    material = prepare(rest, settings.material_budget_chars, json_text)
-    prompt = UserMessage(0, request(material, earlier, limit_units, json_text))
     asked = ModelRequest(
         session_id=session.id,
         turn=session.log.fold.turns,
         step=0,
         purpose="summary",
         model=session.model.name,
-        messages=(prompt,),
+        messages=(summary_prompt(hidden, settings, limit_units),),
         config=session.agent.config,
     )
     stream = Stream(asked, session.unseen, session.services.limits.silence_s)

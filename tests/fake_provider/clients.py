@@ -1,12 +1,12 @@
 """The adapters through their real SDKs: on a server, or on bytes that are handed in."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
 import trio
 
-from actors.ports.model import Model
+from actors.ports.model import Model, ModelRequest
 from tests.fake_provider.wire_forms import Form
 
 NEEDS: dict[Form, str] = {"chat": "openai", "responses": "openai", "messages": "anthropic"}
@@ -18,19 +18,21 @@ def need_sdk(form: Form) -> None:
 
 
 @asynccontextmanager
-async def served_model(form: Form, url: str, key: str = "key-1") -> AsyncIterator[Model]:
+async def served_model(
+    form: Form, url: str, key: str = "key-1", name: str = "model-1"
+) -> AsyncIterator[Model]:
     """Open an adapter on a server."""
     need_sdk(form)
     if form == "messages":
         from runtime.models.anthropic_model import AnthropicModel, open_anthropic_client
 
         async with open_anthropic_client(api_key=key, base_url=url) as client:
-            yield AnthropicModel("model-1", client)
+            yield AnthropicModel(name, client)
     else:
         from runtime.models.openai_model import OpenAIModel, open_openai_client
 
         async with open_openai_client(api_key=key, base_url=f"{url}/v1") as client:
-            yield OpenAIModel("model-1", client, api=form)
+            yield OpenAIModel(name, client, api=form)
 
 
 def fed_model(form: Form, pieces: Sequence[bytes], *, broken: bool = False) -> Model:
@@ -61,14 +63,42 @@ def fed_model(form: Form, pieces: Sequence[bytes], *, broken: bool = False) -> M
 
     client = httpx2.AsyncClient(transport=Transport())
     options = {"api_key": "key-1", "base_url": "http://fed", "max_retries": 0}
+    return adapter_on(form, "model-1", client, options)
+
+
+async def caught_body(form: Form, request: ModelRequest) -> bytes:
+    """Return the bytes that an adapter's SDK would send for a request; nothing leaves the process."""
+    need_sdk(form)
+    import httpx2
+
+    caught: list[bytes] = []
+
+    class Transport(httpx2.AsyncBaseTransport):
+        async def handle_async_request(self, sent: httpx2.Request) -> httpx2.Response:
+            caught.append(await sent.aread())
+            return httpx2.Response(500, request=sent)
+
+    options = {"api_key": "key-1", "base_url": "http://caught", "max_retries": 0}
+    model = request.model.partition("/")[2]
+    async with httpx2.AsyncClient(transport=Transport()) as client:
+        adapter = adapter_on(form, model, client, options)
+        async with adapter.stream(request) as parts:
+            async for _ in parts:
+                pass
+    (body,) = caught
+    return body
+
+
+def adapter_on(form: Form, model: str, client: object, options: Mapping[str, object]) -> Model:
+    """Return an adapter whose SDK sends by this HTTP client."""
     if form == "messages":
         import anthropic
 
         from runtime.models.anthropic_model import AnthropicModel
 
-        return AnthropicModel("model-1", anthropic.AsyncAnthropic(http_client=client, **options))
+        return AnthropicModel(model, anthropic.AsyncAnthropic(http_client=client, **options))
     import openai
 
     from runtime.models.openai_model import OpenAIModel
 
-    return OpenAIModel("model-1", openai.AsyncOpenAI(http_client=client, **options), api=form)
+    return OpenAIModel(model, openai.AsyncOpenAI(http_client=client, **options), api=form)
