@@ -70,14 +70,30 @@ async def test_looking_for_a_store_makes_none(database):
     assert await is_store(database)
 
 
-async def test_who_may_not_make_a_schema_is_told(postgres, database):
-    execute(database, "DROP ROLE IF EXISTS greenroom_guest; CREATE ROLE greenroom_guest LOGIN")
+async def test_who_may_not_make_a_schema_is_told(database):
     guest = database.replace("greenroom@", "greenroom_guest@")
     if guest == database:
         pytest.skip("the server belongs to somebody else")
+    execute(database, "DROP ROLE IF EXISTS greenroom_guest; CREATE ROLE greenroom_guest LOGIN")
     with pytest.raises(StoreUnavailableError, match="access is denied"):
         await open_and_close(guest)
     execute(database, "DROP ROLE greenroom_guest")
+
+
+async def test_who_may_not_use_the_store_is_told(database):
+    await open_and_close(database)
+    guest = database.replace("greenroom@", "greenroom_guest@")
+    if guest == database:
+        pytest.skip("the server belongs to somebody else")
+    execute(database, "DROP ROLE IF EXISTS greenroom_guest; CREATE ROLE greenroom_guest LOGIN")
+    try:
+        with pytest.raises(StoreUnavailableError, match="access is denied"):
+            await open_and_close(guest)
+        execute(database, "GRANT USAGE ON SCHEMA greenroom TO greenroom_guest")
+        with pytest.raises(StoreUnavailableError, match="access is denied"):
+            await open_and_close(guest)
+    finally:
+        execute(database, "DROP OWNED BY greenroom_guest; DROP ROLE greenroom_guest")
 
 
 async def test_a_migration_that_fails_leaves_the_version_before(database):

@@ -33,6 +33,7 @@ _SETTINGS = {
     "search_path": SCHEMA,
     "default_transaction_isolation": "read committed",  # a fence must see the row as it is now
     "idle_in_transaction_session_timeout": f"{_FORGOTTEN_S}s",
+    "idle_session_timeout": "0",  # an owner may have nothing to write for long
     "tcp_keepalives_idle": "10",  # the server's side: a vanished owner lets go of its lock
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
@@ -44,7 +45,10 @@ _SETTINGS = {
     "plan_cache_mode": "force_generic_plan",
     "jit": "off",
 }
-_SET = "SELECT set_config(name, value, false) FROM unnest(%s::text[], %s::text[]) AS s(name, value)"
+_SET = """
+    SELECT set_config(name, value, false)
+    FROM unnest(%s::text[], %s::text[]) AS s(name, value) JOIN pg_settings USING (name)
+"""
 _DURABLE = """
     SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') = 'off'

@@ -161,6 +161,8 @@ def find_version(db: psycopg.Connection, name: str, known: int = len(MIGRATIONS)
         return 0
     try:
         version = int(db.execute(_VERSION).fetchall()[0][0])
+    except psycopg.errors.InsufficientPrivilege:
+        raise
     except (psycopg.ProgrammingError, ValueError) as error:
         raise SchemaUnrecognizedError(name) from error
     if version > known:
