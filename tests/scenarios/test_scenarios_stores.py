@@ -326,3 +326,16 @@ async def test_s29_one_damaged_session_of_a_hundred_is_listed_and_salvaged_and_h
             assert engine.quarantined() == ["s41"]
             left = [event.seq for event in await engine._stage.services.store.salvage("s41")]
             assert left[:2] == [0, 4]
+
+
+async def test_s32_a_command_that_waits_in_vain_says_who_holds_the_store_and_fails(path):
+    async with open_store(str(path)), open_child(path) as child:
+        await child.process.stdin.send_all(b"lock 100\n")
+        assert await child.line() == "locked"
+        command = [sys.executable, "-c", "from runtime.cli.main import main; main()"]
+        ended = await trio.run_process(
+            [*command, "vacuum", str(path)], cwd=ROOT, check=False, capture_stderr=True
+        )
+    assert ended.returncode == 1
+    assert f"locked: pid {child.process.pid}".encode() in ended.stderr
+    assert b"[STORE_UNAVAILABLE]" in ended.stderr
