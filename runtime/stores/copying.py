@@ -14,6 +14,9 @@ PAGES = 512
 """Pages copied in one piece: at most a few milliseconds of one thread."""
 
 
+_BUSY_MS = 5_000
+
+
 class Copy:
     """One copy on its way, in a file beside its target; runs in worker threads.
 
@@ -25,7 +28,7 @@ class Copy:
         descriptor, part = mkstemp(prefix=f".{to.name}.", suffix=".part", dir=to.parent)  # 0600
         os.close(descriptor)
         self._to, self._part = to, Path(part)
-        self._from = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READWRITE)
+        self._from = open_beside(source)
         self._copy = apsw.Connection(part)
         try:
             # Nothing reads the copy before it is whole and synced, so that it needs no journal.
@@ -61,6 +64,13 @@ class Copy:
         for db in (self._copy, self._from):
             with suppress(apsw.Error):
                 db.close(True)  # also when a copy is open
+
+
+def open_beside(path: Path) -> apsw.Connection:
+    """Open a database that others use; it waits a while for one who is opening or closing it."""
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    db.set_busy_timeout(_BUSY_MS)
+    return db
 
 
 def copy_at_once(source: Path, to: Path) -> None:

@@ -13,7 +13,7 @@ import attrs
 import trio
 
 from actors.errors.upkeep import BackupExistsError
-from runtime.stores.copying import Copy
+from runtime.stores.copying import Copy, open_beside
 from runtime.stores.faults import unavailable
 from runtime.stores.handover import Handover
 from runtime.stores.transaction import Transaction
@@ -116,7 +116,7 @@ async def integrity(path: Path) -> list[str]:
 
 def _integrity(path: Path) -> list[str]:
     try:
-        db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        db = open_beside(path)
         try:
             found = db.execute(f"PRAGMA integrity_check({_MOST_FAULTS})").fetchall()
         finally:
