@@ -12,8 +12,6 @@ import apsw
 
 PAGES = 512
 """Pages copied in one piece: at most a few milliseconds of one thread."""
-
-
 _BUSY_MS = 5_000
 
 
@@ -25,10 +23,10 @@ class Copy:
     """
 
     def __init__(self, source: Path, to: Path) -> None:
+        self._from = open_beside(source)
         descriptor, part = mkstemp(prefix=f".{to.name}.", suffix=".part", dir=to.parent)  # 0600
         os.close(descriptor)
         self._to, self._part = to, Path(part)
-        self._from = open_beside(source)
         self._copy = apsw.Connection(part)
         try:
             # Nothing reads the copy before it is whole and synced, so that it needs no journal.

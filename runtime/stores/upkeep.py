@@ -22,6 +22,8 @@ from runtime.stores.writes import Write
 FREED_PAGES = 1_000
 """Pages given back in one transaction."""
 _MOST_FAULTS = 100
+_TIDY_S = 10.0
+"""Removing a file takes no longer, unless the disk does not answer."""
 
 
 @runtime_checkable
@@ -106,7 +108,8 @@ async def back_up(source: Path, to: Path) -> int:
         raise unavailable(str(to), error) from error
     finally:
         if copy is not None:
-            copy.abandon()
+            with trio.move_on_after(_TIDY_S, shield=True):
+                await in_thread(copy.abandon)
 
 
 async def integrity(path: Path) -> list[str]:
