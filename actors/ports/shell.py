@@ -3,7 +3,7 @@
 Source: D-280..D-295, K-14.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, Protocol, TypeAlias
 
 import attrs
@@ -169,11 +169,11 @@ class Shell(Protocol):
         """
         ...
 
-    async def start(self, spec: ShellSpec, *, task_status: trio.TaskStatus[ShellProcess]) -> None:
-        """Run a command in the background, without a deadline, until it has ended; its handle is the value of ``started()``.
+    async def start(self, spec: ShellSpec, started: Callable[[ShellProcess], None]) -> None:
+        """Run a command in the background, without a deadline, until it has ended; ``started`` gets its handle.
 
         Raises:
-            SandboxUnavailableError, ShellFailedError: as :meth:`run`, before ``started()`` alone.
+            SandboxUnavailableError, ShellFailedError: as :meth:`run`, before ``started`` is called.
 
         Cancellation:
             The processes are stopped under a bounded shield, and the handle says ``killed``.

@@ -6,7 +6,7 @@ Source: D-282..D-289, P7.
 import os
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
@@ -16,6 +16,7 @@ from actors.errors.workspace import ShellFailedError
 from actors.ports.shell import ShellSpec, StopCause
 from runtime.tools.capture import Capture
 from runtime.tools.process_family import KILL_S, ProcessFamily
+from runtime.tools.waiting import first_of
 
 GRACE_S: Final = 3.0
 """Between TERM and KILL, and for pipes that somebody else holds open (D-289)."""
@@ -54,7 +55,7 @@ class LocalCommand:
 
     async def until(self, stop: trio.Event, deadline_s: float) -> StopCause | None:
         """Wait for the end of the command itself; returns why it should end when that comes first."""
-        return await _first(self._exited, stop, deadline_s)
+        return await first_of(self._exited, stop, deadline_s)
 
     async def finish(self, stop: trio.Event, *, hurry: bool) -> int:
         """End what still lives, and take in what still comes; returns how many processes were left.
@@ -62,7 +63,7 @@ class LocalCommand:
         Unless in a ``hurry``, what holds the pipes has the grace to end by itself.
         """
         if not hurry:
-            await _first(self._drained, stop, trio.current_time() + GRACE_S)
+            await first_of(self._drained, stop, trio.current_time() + GRACE_S)
         left = await self._family.stop(GRACE_S)
         self._alone = not left or not await self._family.count()
         with trio.move_on_after(GRACE_S):
@@ -154,24 +155,3 @@ async def _feed(sink: trio.abc.SendStream, data: bytes) -> None:
     async with sink:
         with suppress(trio.BrokenResourceError):
             await sink.send_all(data)
-
-
-async def _first(
-    wait: Callable[[], Awaitable[None]], stop: trio.Event, deadline_s: float
-) -> StopCause | None:
-    """Wait for something; returns what came before it."""
-    cause: StopCause | None = "timed-out"
-
-    async def watch() -> None:
-        nonlocal cause
-        await stop.wait()
-        cause = "cancelled"
-        nursery.cancel_scope.cancel()
-
-    async with trio.open_nursery() as nursery:
-        nursery.cancel_scope.deadline = deadline_s
-        nursery.start_soon(watch)
-        await wait()
-        cause = None
-        nursery.cancel_scope.cancel()
-    return cause

@@ -5,7 +5,7 @@ Source: D-280..D-295, C-102, K-14.
 
 import math
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -114,7 +114,7 @@ class LocalShell(Shell):
         behind = left if cause is None else 0
         return self._outcome(spec, command, cause, began_s, left_behind=behind)
 
-    async def start(self, spec: ShellSpec, *, task_status: trio.TaskStatus[ShellProcess]) -> None:
+    async def start(self, spec: ShellSpec, started: Callable[[ShellProcess], None]) -> None:
         """See the port."""
         began_s = trio.current_time()
         line = await self._line(spec)
@@ -124,7 +124,7 @@ class LocalShell(Shell):
         try:
             async with open_command(line, spec, self._ids.new("command")) as command:
                 handle = _Background(command)
-                task_status.started(handle)
+                started(handle)
                 cause = await command.until(handle.stop, math.inf)
                 await command.finish(handle.stop, hurry=cause is not None)
         except ShellFailedError:
