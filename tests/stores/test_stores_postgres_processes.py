@@ -127,7 +127,7 @@ def test_eight_processes_make_the_same_empty_database_a_store_at_once(database):
     )
     command = [sys.executable, "-c", script, database]
     running = [subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE) for _ in range(8)]
-    errors = [process.communicate(timeout=60)[1] for process in running]
+    errors = [process.communicate(timeout=120)[1] for process in running]
     assert errors == [b""] * 8
     assert [process.returncode for process in running] == [0] * 8
 
