@@ -170,9 +170,12 @@ async def _readable(whole: Whole) -> AsyncGenerator[bytes, None]:
         _UnreadableError: the tool raised; its exceptions are a result, and no fault of the session.
     """
     try:
-        async with aclosing(whole()) as pieces:
-            async for piece in pieces:
+        opened = whole()
+        try:
+            async for piece in opened:
                 yield bytes(piece)
+        finally:
+            await opened.aclose()
     except Exception as raised:
         # The tool boundary: what comes from a tool may raise anything.
         raise _UnreadableError(f"{type(raised).__name__}: {raised}") from raised
@@ -213,12 +216,14 @@ async def _bounded(
         BlobTooLargeError: it is more than ``limit_bytes``.
     """
     left = limit_bytes
-    async with aclosing(chunks):
+    try:
         async for chunk in chunks:
             left -= len(chunk)
             if left < 0:
                 raise BlobTooLargeError(limit_bytes)
             yield chunk
+    finally:
+        await chunks.aclose()
 
 
 def _is_inline(block: object) -> bool:

@@ -19,6 +19,9 @@ from runtime.stores.blob_sweeping import SweepUploads
 from runtime.stores.blob_upload import Upload
 from runtime.stores.settings import BlobSettings
 
+_TIDY_S = 60.0
+"""How long removing what was staged in vain may take when everything else is cancelled."""
+
 
 class ServedBlobs(BlobStore):
     """Goes through the same writer and the same readers as the events."""
@@ -41,7 +44,9 @@ class ServedBlobs(BlobStore):
         try:
             return await upload.run(pieces)
         finally:
-            await self._tidy(upload, epoch)
+            # What is not removed by then, the next owner throws away.
+            with trio.move_on_after(_TIDY_S, shield=True), suppress(StoreError):
+                await self._tidy(upload, epoch)
 
     async def blob(self, session_id: SessionId, digest: Digest) -> Blob:
         """See the port."""
@@ -67,14 +72,8 @@ class ServedBlobs(BlobStore):
         await self._sweep(epoch)
 
     async def _tidy(self, upload: Upload, epoch: int) -> None:
-        """Remove what an upload staged in vain; what cannot be removed now, the next owner throws away.
-
-        Cancellation:
-            Shielded, for nothing may be kept of an upload that was cancelled. It is bounded by its length.
-        """
+        """Remove what an upload staged in vain."""
         if upload.key is not None:
-            with trio.CancelScope(shield=True), suppress(StoreError):
-                await upload.drop()
-                await self._sweep(epoch)
-        elif upload.leaves_trash:
+            await upload.drop()
+        if upload.key is not None or upload.leaves_trash:
             await self._sweep(epoch)
