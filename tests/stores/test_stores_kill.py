@@ -4,7 +4,9 @@ import subprocess
 import sys
 
 import pytest
+import trio
 
+from tests.stores import engine_work
 from tests.stores.child_process import ROOT
 
 
@@ -23,6 +25,18 @@ def test_everything_acknowledged_survives_twenty_kills_of_a_store():
 
 def test_everything_told_survives_ten_kills_of_an_engine():
     kill(10, "engine")
+
+
+@pytest.mark.parametrize(
+    "line", ["event s0 99999 1", "event s0 0 1", "run s0 no-such-call", "deleted s0"]
+)
+async def test_the_check_notices_whatever_was_told_and_is_not_there(line, tmp_path):
+    spec, told = str(tmp_path / "store.db"), []
+    with trio.move_on_after(1.0):
+        await engine_work.work(spec, told.append)
+    await engine_work.check(spec, told)
+    with pytest.raises(AssertionError):
+        await engine_work.check(spec, [*told, line])
 
 
 @pytest.mark.slow
