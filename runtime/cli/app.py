@@ -93,6 +93,13 @@ def run(
 @click.option("--session", "session_id", help="Go on in this session; made when it is not there.")
 @click.option("--system", help="The system prompt.")
 @click.option(
+    "--fallback",
+    "fallbacks",
+    multiple=True,
+    metavar="MODEL",
+    help="Who answers when the model has failed for good; may be given again.",
+)
+@click.option(
     "--tool",
     "tools",
     multiple=True,
@@ -100,7 +107,13 @@ def run(
     help="A function decorated with @tool that the model may call; may be given again.",
 )
 def chat(
-    *, model: str, store: str, session_id: str | None, system: str | None, tools: tuple[str, ...]
+    *,
+    model: str,
+    store: str,
+    session_id: str | None,
+    system: str | None,
+    fallbacks: tuple[str, ...],
+    tools: tuple[str, ...],
 ) -> None:
     """Talk with a model in the terminal.
 
@@ -110,7 +123,14 @@ def chat(
     """
     from runtime.cli.chat import ChatOrder, chat
 
-    order = ChatOrder(model=model, store=store, session=session_id, system=system, tools=tools)
+    order = ChatOrder(
+        model=model,
+        store=store,
+        session=session_id,
+        system=system,
+        fallbacks=fallbacks,
+        tools=tools,
+    )
     with told_plainly():
         chat(order)
 

@@ -24,6 +24,7 @@ class ChatOrder:
     store: str
     session: str | None = None
     system: str | None = None
+    fallbacks: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
 
 
@@ -39,7 +40,13 @@ def chat(order: ChatOrder) -> None:
 async def _chat(order: ChatOrder, terminal: Terminal) -> None:
     async with (
         open_cast(order.model, order.tools) as cast,
-        open_engine(order.store, model=cast.model, tools=cast.tools, system=order.system) as engine,
+        open_engine(
+            order.store,
+            model=cast.model,
+            fallbacks=order.fallbacks,
+            tools=cast.tools,
+            system=order.system,
+        ) as engine,
     ):
         session = await _session(engine, order.session)
         room = Room(engine, terminal)

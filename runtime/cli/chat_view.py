@@ -16,7 +16,7 @@ from actors.log.projection import (
 )
 from actors.log.request import content_text
 from actors.session.asks import Ask
-from actors.session.live import LiveItem, StreamDelta
+from actors.session.live import LiveItem, RequestHeld, StreamDelta
 from runtime.cli.terminal import plain
 
 SHOWN_CHARS: Final = 400
@@ -31,6 +31,13 @@ _CYAN: Final = "36"
 _MS: Final = 1000
 _QUIET: Final = frozenset(("completed",))
 """Ends of turns that need no word."""
+
+
+_HELD: Final = {
+    "rate-limit": "as much as the key may ask for has been asked",
+    "concurrency": "as many requests as may be are under way",
+    "provider-down": "another one finds out whether the provider is back",
+}
 
 
 class View:
@@ -56,6 +63,8 @@ class View:
         """Return what to write for an item; nothing for most."""
         if isinstance(item, StreamDelta):
             return self._delta(item)
+        if isinstance(item, RequestHeld):
+            return self._row(_YELLOW, f"(the request waits: {_HELD[item.reason]})")
         handler = self._handlers.get(item.type) if isinstance(item, Event) else None
         data = item.data() if handler is not None and isinstance(item, Event) else None
         return "".join(handler(data)) if handler is not None and isinstance(data, dict) else ""

@@ -315,3 +315,71 @@ def test_what_cannot_be_opened_is_one_plain_line(
     assert ended.returncode in {1, 2}
     assert told in ended.stderr
     assert ended.stderr.count("\n") == 1
+
+
+async def test_what_waits_is_shown_dropped_held_and_released(tmp_path: Path) -> None:
+    gate = trio.Event()
+
+    def answer(seen: Seen) -> Answer:
+        if len(p.seen) == 1:
+            first, *rest = frames("chat", Told(text=("Wait. ",)))
+            return Answer(beats=[first, rest[0], gate, *rest[1:]])
+        return saying("Tea." if b"and tea" in seen.body and b"and salt" not in seen.body else "No.")
+
+    async with provided(answer) as p, talking(tmp_path, url=p.url) as screen:
+        await screen.enter("note milk")
+        await screen.see("Wait. ")
+        await screen.enter("and salt")
+        await screen.see("joins the running turn")
+        await screen.enter("and tea")
+        await screen.see("joins the running turn")
+        await screen.enter("/queue")
+        await screen.see(r"1  and salt\n2  and tea")
+        await screen.enter("/queue drop 1")
+        await screen.see("withdrawn: and salt")
+        await screen.enter("/queue hold")
+        await screen.see("the queue is held")
+        gate.set()
+        await screen.see(PROMPT)
+        await screen.enter("/queue")
+        await screen.see(r"\(held\)\n1  and tea")
+        await screen.enter("/queue release")
+        await screen.see("Tea.")
+        await screen.see(PROMPT)
+
+
+async def test_a_compaction_is_made_and_its_tokens_are_in_the_cost(tmp_path: Path) -> None:
+    words = "word " * 400
+
+    def answer(_: Seen) -> Answer:
+        return saying("Short: words were said.") if len(p.seen) == 9 else saying(words)
+
+    async with provided(answer) as p, talking(tmp_path, url=p.url) as screen:
+        for number in range(8):
+            await screen.enter(f"say {number}")
+            await screen.see(PROMPT)
+        await screen.enter("/cost")
+        await screen.see(r"168 tokens, no known price")
+        await screen.see(r"turn 8: 21 tokens")
+        await screen.enter("/compact")
+        await screen.see(r"compaction completed: \d+ messages are summarised")
+        await screen.enter("/cost")
+        await screen.see(r"189 tokens, no known price")
+        await screen.enter("and now?")
+        await screen.see("word word")
+        await screen.see(PROMPT)
+    assert b"Short: words were said." in p.seen[-1].body
+
+
+async def test_another_model_answers_when_the_first_cannot_and_it_is_told(tmp_path: Path) -> None:
+    def answer(seen: Seen) -> Answer:
+        first = b"model-1" in seen.body
+        return refused(402, "billing_error", "no money") if first else saying("From the other.")
+
+    async with provided(answer) as p:
+        options = ("--fallback", "openai-chat/model-2")
+        async with talking(tmp_path, *options, url=p.url) as screen:
+            await screen.enter("hello")
+            await screen.see(r"now with openai-chat/model-2: 402")
+            await screen.see(r"From the other\.")
+            await screen.see(PROMPT)
