@@ -120,12 +120,11 @@ class Session:
     async def _own_result(self, message_id: str) -> TurnResult[object]:
         """Wait for a turn that nobody else waits for: one that does not begin by itself is given up."""
         while True:
-            try:
+            with suppress(InputParkedError):
                 return await self.result(message_id)
-            except InputParkedError:
-                with suppress(InputTakenError):  # somebody let it run after all
-                    await self.queue.withdraw(message_id)
-                    raise TurnNotBegunError(self.id) from None
+            with suppress(InputTakenError):  # somebody let it run after all
+                await self.queue.withdraw(message_id)
+                raise TurnNotBegunError(self.id)
 
     async def _abandon(self, message_id: str) -> None:
         """Whoever owned the turn is gone: take the input back, or end its turn."""
