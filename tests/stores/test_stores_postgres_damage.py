@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.errors.store import StoreCorruptError, UnstorableError
+from actors.errors.store import ConflictError, StoreCorruptError, UnstorableError
 from actors.log.events import Event
 from runtime.stores.open import open_store
 from runtime.stores.postgres.settings import PostgresSettings
@@ -125,6 +125,21 @@ async def test_a_row_in_the_way_refuses_its_own_session_and_not_those_beside_it(
         lambda: store.append("sound", [event(6)], expected_seq=6, epoch=epoch),
     )
     assert [type(outcome) for outcome in outcomes] == [type(None), StoreCorruptError, type(None)]
+    assert (await store.row("sound")).length == 7
+
+
+async def test_a_session_that_is_not_where_it_was_left_is_refused_and_not_those_beside_it(
+    database, store, epoch
+):
+    """What is remembered is only believed as long as the row says the same."""
+    raw(database, "UPDATE sessions SET length = 7 WHERE id = 'damaged'")
+    outcomes = await together(
+        lambda: store.append("sound", [event(5)], expected_seq=5, epoch=epoch),
+        lambda: store.append("damaged", [event(5)], expected_seq=5, epoch=epoch),
+        lambda: store.append("sound", [event(6)], expected_seq=6, epoch=epoch),
+    )
+    assert [type(outcome) for outcome in outcomes] == [type(None), ConflictError, type(None)]
+    assert outcomes[1].found == 7
     assert (await store.row("sound")).length == 7
 
 

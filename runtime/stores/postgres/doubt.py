@@ -16,7 +16,6 @@ _IS_MADE = "SELECT EXISTS (SELECT FROM sessions WHERE key = %s)"
 _IS_AT = "SELECT EXISTS (SELECT FROM sessions WHERE key = %s AND length = %s)"
 _BACK = "UPDATE sessions SET length = %s WHERE key = %s AND length = %s RETURNING 1"
 _TRIM = "DELETE FROM events WHERE session = %s AND seq >= %s"
-_TRIM_HOLDS = "DELETE FROM blob_holds WHERE session = %s AND seq >= %s"
 _SETTLE = "DELETE FROM open_work WHERE id = %s"
 _OPEN = "INSERT INTO open_work (id, seq, kind, key) VALUES (%s, %s, %s, %s)"
 _REMOVE = "DELETE FROM sessions WHERE key = %s RETURNING id"
@@ -44,7 +43,10 @@ class Doubt:
         return False
 
     def take_back(self, db: psycopg.Connection) -> None:
-        """Remove the events and sessions of it again; what is deleted stays deleted."""
+        """Remove the events and sessions of it again; what is deleted stays deleted.
+
+        Blobs that the events named stay the session's, so that it can name them again.
+        """
         with db.transaction():
             for key in self.made:
                 for (name,) in db.execute(_REMOVE, (key,)).fetchall():
