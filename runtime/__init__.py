@@ -28,7 +28,7 @@ from actors.session.messages import SessionInspection
 from actors.session.results import TurnResult
 from runtime.engine.engine import Engine, Page
 from runtime.engine.feed import Feed
-from runtime.engine.following import Following
+from runtime.engine.live_feed import LiveFeed
 from runtime.engine.opening import ASK, NEVER, open_engine
 from runtime.engine.session import Session
 from runtime.engine.turn import Turn
@@ -53,10 +53,10 @@ __all__ = [
     "EventFilter",
     "Fallback",
     "Feed",
-    "Following",
     "Hide",
     "Interruption",
     "Limits",
+    "LiveFeed",
     "LiveProjection",
     "Page",
     "Policy",

@@ -56,7 +56,7 @@ class Supervisor(Generic[M]):
         nursery: trio.Nursery,
         start: Callable[[str], Actor[M]],
         report: Callable[[str, Exception], None],
-        limits: "Limits",
+        limits: "SupervisorLimits",
     ) -> None:
         self._nursery = nursery
         self._start = start
@@ -229,7 +229,7 @@ class Supervisor(Generic[M]):
 
 
 @attrs.frozen(kw_only=True)
-class Limits:
+class SupervisorLimits:
     """The bounds of a supervisor."""
 
     capacity: int
@@ -271,7 +271,9 @@ async def open_supervisor(
     for name, value in (("capacity", capacity), ("max_active", max_active)):
         if value < 1:
             raise KernelLimitError(name, value, 1)
-    limits = Limits(capacity=capacity, max_active=max_active, window=window or RestartWindow())
+    limits = SupervisorLimits(
+        capacity=capacity, max_active=max_active, window=window or RestartWindow()
+    )
     async with trio.open_nursery() as actors:
         supervisor: Supervisor[M] = Supervisor(actors, start, report, limits)
         actors.start_soon(supervisor._trim)  # noqa: SLF001 - its own opener

@@ -1,16 +1,15 @@
 """Tools: what a model may ask for."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import attrs
 import trio
 
 from actors.json import JsonObject, JsonValue
 from actors.ports.model import ToolSchema
-from actors.rules.policy import Targets
+from actors.rules.policy import Effect, Targets
 
-Effect: TypeAlias = Literal["read", "write", "exec"]
 Whole: TypeAlias = Callable[[], AsyncGenerator[bytes, None]]
 """Opens the whole of an output, as UTF-8 text in pieces; it may be opened once."""
 

@@ -51,7 +51,7 @@ class Rates:
 
 
 @attrs.define(eq=False)
-class Entry:
+class Taken:
     """What one request took from a window."""
 
     at_s: float
@@ -64,7 +64,7 @@ class Window:
 
     limit: float
     period_s: float = MINUTE_S
-    _entries: deque[Entry] = attrs.field(factory=deque, init=False)
+    _entries: deque[Taken] = attrs.field(factory=deque, init=False)
     _taken: float = attrs.field(default=0.0, init=False)
 
     def wait_s(self, now_s: float, amount: float) -> float:
@@ -81,15 +81,15 @@ class Window:
                 break
         return until_s - now_s
 
-    def take(self, now_s: float, amount: float) -> Entry:
+    def take(self, now_s: float, amount: float) -> Taken:
         """Count ``amount``; the entry can be corrected by :meth:`settle`."""
         self._forget(now_s)
-        entry = Entry(now_s, amount)
+        entry = Taken(now_s, amount)
         self._entries.append(entry)
         self._taken += amount
         return entry
 
-    def settle(self, entry: Entry, amount: float) -> None:
+    def settle(self, entry: Taken, amount: float) -> None:
         """Say what an entry came to; one that has left the window counts no more."""
         if self._entries and entry.at_s >= self._entries[0].at_s:
             self._taken += amount - entry.amount

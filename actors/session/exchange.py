@@ -25,7 +25,6 @@ from actors.rules.retry import (
 )
 from actors.session.call import CallSpec
 from actors.session.drafts import foreign_draft
-from actors.session.entry import Entry
 from actors.session.live import LiveItem, RequestStarted
 from actors.session.replies import (
     Delivered,
@@ -40,6 +39,7 @@ from actors.session.replies import (
     waits_too_long,
 )
 from actors.session.state import SessionState
+from actors.session.step_entry import StepEntry
 from actors.session.stream import Stream
 
 
@@ -49,7 +49,7 @@ class Exchange:
     Retries count for the whole turn (L-93), those of each model apart. The calls of the last reply are in :attr:`calls`.
     """
 
-    def __init__(self, session: SessionState, entry: Entry) -> None:
+    def __init__(self, session: SessionState, entry: StepEntry) -> None:
         self.calls: tuple[CallSpec, ...] = ()
         self._session = session
         self._entry = entry

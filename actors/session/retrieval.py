@@ -26,8 +26,9 @@ from actors.log.projection import (
 )
 from actors.ports.model import ToolSchema
 from actors.ports.store import EventStore
-from actors.ports.tool import Effect, ToolContext, ToolOutput
+from actors.ports.tool import ToolContext, ToolOutput
 from actors.rules.ccr import Archive, directory, page, render
+from actors.rules.policy import Effect
 from actors.session.blob_pages import BlobPages
 
 NAME: Final = READER

@@ -38,7 +38,7 @@ from actors.session.services import Services
 from actors.session.state import SessionState
 from actors.session.sweeping import end_stalled, rest_idle
 
-Feed: TypeAlias = Subscription[Event, LiveItem]
+Subscribed: TypeAlias = Subscription[Event, LiveItem]
 MANY = 1_000_000
 """More children than a session can have."""
 IDLE_HUBS = 1024
@@ -168,7 +168,7 @@ class Stage:
         ends = [partial(desk.settled, turn_only=turn_only) for desk in desks if desk.busy]
         return Interruption(ends, found=any(told))
 
-    async def subscribe(self, session_id: SessionId, after: int | None, *, live: bool) -> Feed:
+    async def subscribe(self, session_id: SessionId, after: int | None, *, live: bool) -> Subscribed:
         """Follow a session from behind the seq ``after``; it need not be live.
 
         Raises:

@@ -14,11 +14,11 @@ from actors.session.allowance import Allowance
 from actors.session.batch import Batch
 from actors.session.call import CallSpec
 from actors.session.closing import closing_drafts
-from actors.session.entry import Entry
 from actors.session.exchange import Exchange
 from actors.session.live import LiveItem
 from actors.session.repair import PickUp
 from actors.session.state import SessionState
+from actors.session.step_entry import StepEntry
 
 
 class TurnRun:
@@ -47,7 +47,7 @@ class TurnRun:
         self._cause: str | None = None
         self._ended = False
         self._batch: Batch | None = None
-        self._entry = Entry(session, number)
+        self._entry = StepEntry(session, number)
         self._exchange = Exchange(session, self._entry)
         self._allowance = Allowance(session)
         self._step = 0

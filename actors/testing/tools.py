@@ -10,7 +10,8 @@ import trio
 
 from actors.json import JsonObject, JsonValue
 from actors.ports.model import ToolSchema
-from actors.ports.tool import Effect, ToolContext, ToolOutput
+from actors.ports.tool import ToolContext, ToolOutput
+from actors.rules.policy import Effect
 
 ANYTHING: Final[JsonObject] = {"type": "object", "additionalProperties": True}
 

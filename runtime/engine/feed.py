@@ -9,8 +9,7 @@ import trio
 from actors.ids import SessionId
 from actors.log.events import Event
 from actors.session.live import LiveItem
-from actors.session.stage import Feed as Subscribed
-from actors.session.stage import Stage
+from actors.session.stage import Stage, Subscribed
 
 
 class Feed:

@@ -45,7 +45,7 @@ from actors.session.results import TurnResult
 from actors.session.stage import MANY, Stage
 from runtime.engine.attachment import StoredAttachment
 from runtime.engine.feed import Feed
-from runtime.engine.following import Following
+from runtime.engine.live_feed import LiveFeed
 from runtime.engine.queue import Queue
 from runtime.engine.turn import Turn
 from runtime.engine.typed import check_wanted, typed_result
@@ -280,9 +280,9 @@ class Session:
         """
         return Feed(self._stage, self.id, after, live=live)
 
-    def follow(self) -> Following:
+    def live_events(self) -> LiveFeed:
         """Follow the session from now on, with what each item of its feed is to a reader (L-1)."""
-        return Following(self._stage, self.id)
+        return LiveFeed(self._stage, self.id)
 
     async def row(self) -> SessionRow:
         """Return what is stored about the session, without waking it."""

@@ -14,7 +14,7 @@ import trio
 from actors.ports.model import Allotment, Failed, HoldReason, ModelRequest, RateReport
 from actors.rules.circuit import DOWN, Circuit
 from actors.rules.fair_line import FairLine
-from actors.rules.rates import Entry, Left, Pause, Rates, Window, expected
+from actors.rules.rates import Left, Pause, Rates, Taken, Window, expected
 
 RATE_LIMITED: Final = "LLM_RATE_LIMITED"
 INFLIGHT_LIMIT: Final = "LLM_INFLIGHT_LIMIT"
@@ -38,7 +38,7 @@ class Place:
     alarm_s: float = math.inf
     scope: trio.CancelScope | None = None
     told: trio.Event = attrs.field(factory=trio.Event)
-    tokens: Entry | None = None
+    tokens: Taken | None = None
     used: float | None = None
     """Tokens, by the latest report."""
     answered: bool = False

@@ -10,7 +10,8 @@ import trio
 
 from actors.json import JsonValue
 from actors.ports.model import ToolSchema
-from actors.ports.tool import Effect, ToolContext, ToolOutput
+from actors.ports.tool import ToolContext, ToolOutput
+from actors.rules.policy import Effect
 from runtime.models.replay import Recordings
 from runtime.models.replay_recording import RecordedCall, Recording
 

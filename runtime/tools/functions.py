@@ -17,7 +17,8 @@ import trio
 from actors.errors.tool import ToolDefinitionError
 from actors.json import JsonValue
 from actors.ports.model import ToolSchema
-from actors.ports.tool import Effect, ToolContext, ToolOutput
+from actors.ports.tool import ToolContext, ToolOutput
+from actors.rules.policy import Effect
 from runtime.tools.docstrings import read_docstring
 from runtime.tools.problems import invalid_arguments
 from runtime.tools.returned import output_of

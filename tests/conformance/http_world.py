@@ -36,7 +36,7 @@ class FakeTurn:
     joins_run: bool
 
 
-class FakeFollowing:
+class FakeLiveFeed:
     """The feed of a fake session: what a vector pushes."""
 
     def __init__(self, session: "FakeSession") -> None:
@@ -96,8 +96,8 @@ class FakeSession:
         self._engine.log.append(f"interrupt:{self.id}")
         return Interruption([], found=self.running)
 
-    def follow(self) -> FakeFollowing:
-        return FakeFollowing(self)
+    def live_events(self) -> FakeLiveFeed:
+        return FakeLiveFeed(self)
 
 
 class MissingSession:

@@ -24,9 +24,9 @@ from actors.ports.model import (
     ToolCallDelta,
     ToolSchema,
 )
-from actors.ports.tool import Effect, ToolContext, ToolOutput
+from actors.ports.tool import ToolContext, ToolOutput
 from actors.rules.assembly import CALL_BLOCK
-from actors.rules.policy import PolicyEntry, PolicyTable
+from actors.rules.policy import Effect, PolicyEntry, PolicyTable
 from actors.session.live import LiveItem
 from actors.session.live_events import (
     LiveEvent,

@@ -11,7 +11,8 @@ from actors.ids import SessionId
 from actors.json import JsonObject
 from actors.log.events import Event
 from actors.ports.model import ModelRequest
-from actors.ports.tool import Effect, ToolContext, ToolOutput
+from actors.ports.tool import ToolContext, ToolOutput
+from actors.rules.policy import Effect
 from actors.session.asks import AskWatch
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools, Say

@@ -8,7 +8,8 @@ import trio
 import trio.testing
 
 from actors.errors.input import InputTakenError, QueueFullError
-from actors.ports.tool import Effect, ToolOutput
+from actors.ports.tool import ToolOutput
+from actors.rules.policy import Effect
 from actors.session.limits import LimitError
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools

@@ -25,7 +25,7 @@ from runtime.faces.wire.requests import (
     decode_request,
 )
 from runtime.faces.wire.verbs import Verbs
-from tests.conformance.http_world import FakeEngine, FakeFollowing, frames_of
+from tests.conformance.http_world import FakeEngine, FakeLiveFeed, frames_of
 
 LIVE = {
     cls.kind: cls
@@ -49,7 +49,7 @@ class VirtualClock:
 @attrs.define
 class Stream:
     scope: trio.CancelScope
-    followings: list[FakeFollowing]
+    followings: list[FakeLiveFeed]
 
 
 class Line:
@@ -129,8 +129,8 @@ class Line:
         session = self._verbs.session(wanted.session_id)
         greetings = {"hello", "replay-end"} if silently else set()
 
-        def follow() -> FakeFollowing:
-            followings.append(FakeFollowing(session))
+        def follow() -> FakeLiveFeed:
+            followings.append(FakeLiveFeed(session))
             return followings[0]
 
         if hasattr(session, "entries"):
@@ -202,7 +202,7 @@ class Line:
     async def _abort(self, ask_id: str) -> None:
         self.engine.abort(ask_id)
 
-    def _followings(self, session_id: str) -> list[FakeFollowing]:
+    def _followings(self, session_id: str) -> list[FakeLiveFeed]:
         stream = self._streams.get(session_id)
         return [] if stream is None else stream.followings
 

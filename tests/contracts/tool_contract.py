@@ -13,7 +13,8 @@ import trio
 from actors.json import JsonValue
 from actors.log.codec import encode
 from actors.ports.model import ToolSchema
-from actors.ports.tool import Effect, Tool, ToolOutput
+from actors.ports.tool import Tool, ToolOutput
+from actors.rules.policy import Effect
 from actors.testing.context import RecordedContext
 
 

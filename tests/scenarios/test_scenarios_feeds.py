@@ -25,7 +25,7 @@ async def test_s26_a_client_that_comes_back_in_mid_message_assembles_the_stored_
         text, cuts = "", 0
         final: str | None = None
         while final is None:
-            async with session.follow() as following:
+            async with session.live_events() as following:
                 with trio.move_on_after(0.73):  # the connection is cut
                     while final is None:
                         item, _ = await following.receive()

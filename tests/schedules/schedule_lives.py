@@ -222,7 +222,7 @@ async def readers_come_in_mid_reply(world: World) -> None:
 
 async def _assemble(session: Session) -> None:
     text = ""
-    async with session.follow() as following:
+    async with session.live_events() as following:
         while True:
             item, _ = await following.receive()
             if isinstance(item, StreamDelta):

@@ -12,7 +12,8 @@ from actors.log.events import Event
 from actors.ports.blobs import Blob
 from actors.ports.model import ModelRequest, Part, ToolSchema
 from actors.ports.store import EventStore, SessionRecord, SessionRow, Snapshot, Unsettled
-from actors.ports.tool import Effect, ToolContext, ToolOutput
+from actors.ports.tool import ToolContext, ToolOutput
+from actors.rules.policy import Effect
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Reply
 from runtime.stores.memory import MemoryStore

@@ -31,7 +31,7 @@ async def test_a_reader_in_the_middle_of_a_reply_gets_it_so_far_and_its_rest(aut
         session = await engine.create()
         await session.prompt("go")
         await trio.sleep(20.5)
-        async with session.follow() as following:
+        async with session.live_events() as following:
             assert [event.type for event in following.turn][-1] == "request/context"
             items, heard = await to_the_end(following)
         partials = [e.partial["content"][0]["text"] for e in heard if isinstance(e, MessageUpdate)]
@@ -53,7 +53,7 @@ async def test_the_pieces_of_every_reader_make_the_text_that_is_stored(autojump_
         async def read(after_s):
             await trio.sleep(after_s)
             text = ""
-            async with session.follow() as following:
+            async with session.live_events() as following:
                 while True:
                     item, _ = await following.receive()
                     if isinstance(item, Event):
@@ -80,7 +80,7 @@ async def test_following_does_not_wake_a_session_and_understands_it_when_it_wake
         await trio.sleep(1)
     async with open_engine(store, model=ScriptedModel([Say("x"), Say("y")])) as engine:
         session = engine.session("s")
-        async with session.follow() as following:
+        async with session.live_events() as following:
             await trio.sleep(5)
             assert engine.active == 0
             await session.prompt("third")
@@ -95,7 +95,7 @@ async def test_a_cancelled_wait_loses_nothing(autojump_clock):
     async with open_engine(model=model) as engine:
         session = await engine.create()
         await session.run("go")
-        async with session.follow() as following:
+        async with session.live_events() as following:
             await session.prompt("again")
             seqs = []
             while len(seqs) < 4:

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from actors.errors import GreenroomError
 from actors.ports.world import Clock
 from actors.session.asks import AskWatch
-from runtime.engine.following import Following
+from runtime.engine.live_feed import LiveFeed
 from runtime.engine.session import Session
 from runtime.faces.http.answers import PING, STREAM_HEADERS, sse
 from runtime.faces.http.limits import HttpLimits
@@ -111,7 +111,7 @@ class EventStream:
         last = self._begin(high_water)
         if last is not None:
             last = await self._entries(session, max(last, -1), high_water, send)
-        async with session.follow() as following:
+        async with session.live_events() as following:
             if last is not None:
                 last = await self._entries(session, last, following.begin, send)
             ended = frames.replay_end(session.id, -1 if last is None else last)
@@ -142,20 +142,20 @@ class EventStream:
             await self._write(send, sse(frames.entries(session.id, page), cursor_text(after, 0)))
         return after
 
-    def _view(self, session: Session, following: Following) -> View:
+    def _view(self, session: Session, following: LiveFeed) -> View:
         wanted = self._wanted
         view = View(session_id=session.id, no_delta=wanted.no_delta, features=wanted.features)
         view.activity.begin(following.turn)
         return view
 
-    async def _run(self, view: View, following: Following, asks: AskWatch, send: Send) -> None:
+    async def _run(self, view: View, following: LiveFeed, asks: AskWatch, send: Send) -> None:
         async with trio.open_nursery() as readers:
             readers.start_soon(self._follow, view, following)
             readers.start_soon(self._listen, asks)
             await self._deliver(view, send)
             readers.cancel_scope.cancel()
 
-    async def _follow(self, view: View, following: Following) -> None:
+    async def _follow(self, view: View, following: LiveFeed) -> None:
         """Put what happens into the outbox, until there is no more or the client is given up."""
         count = 0
         try:

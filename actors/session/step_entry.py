@@ -22,7 +22,7 @@ _BACKGROUND: Final = frozenset(("delegation", "trigger"))
 """Origins of sessions whose answers no person waits for."""
 
 
-class Entry:
+class StepEntry:
     """Prepares the steps of one turn."""
 
     def __init__(self, session: SessionState, turn: int) -> None:

@@ -13,15 +13,14 @@ from actors.log.log import Log
 from actors.session.live import LiveItem
 from actors.session.live_events import LiveEvent, MessageUpdate
 from actors.session.live_projection import LiveProjection
-from actors.session.stage import Feed as Subscribed
-from actors.session.stage import Stage
+from actors.session.stage import Stage, Subscribed
 
 Told: TypeAlias = tuple[Event | LiveItem, tuple[LiveEvent, ...]]
 """An item of the feed, and what it is to a reader: often nothing."""
 
 
-class Following:
-    """A session from now on: ``async with session.follow() as following``, then :meth:`receive`.
+class LiveFeed:
+    """A session from now on: ``async with session.live_events() as feed``, then :meth:`receive`.
 
     The session is not woken. Who comes in the middle of a reply gets it as far as it has come first.
     Durable items come in order and exactly once; live ones may be merged or dropped for a slow reader.
