@@ -34,7 +34,8 @@ _MARKS: Final[dict[str, tuple[bytes, ...]]] = {
     "user/message": (*_CHANGES, b'"id"', b'"dedupeKey"'),
     **{word.type: () for word in CORE_WORDS if word.type not in STEPS},
     **dict.fromkeys(("turn/end", "request/header", "request/context", "compaction/start"), ()),
-    **dict.fromkeys(("compaction/end", "session/closed", "session/reopened"), ()),
+    **dict.fromkeys(("session/closed", "session/reopened"), ()),
+    "compaction/end": (b'"ccrHash"',),
     "agent/inbox/spliced": (),
 }
 """The words of which only data with one of these marks in its JSON text says something to the fold; the

@@ -14,7 +14,7 @@ Source: design 7, P2, P10.
 from hashlib import blake2b
 from itertools import accumulate, pairwise
 from struct import Struct
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 import attrs
 import orjson
@@ -29,7 +29,7 @@ from actors.log.stored import StoredEvents
 from actors.log.surface import Node
 from actors.log.vocabulary import Vocabulary
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Raise it when the same events fold to another state than before, or the sections mean something else."""
 
 _MAGIC: Final = b"GRNSNAP1"
@@ -38,6 +38,8 @@ _LENGTHS: Final = Struct("<7Q")
 _BEGIN: Final = len(_MAGIC) + _DIGEST_BYTES
 _SHAPE: Final = [[field.name for field in attrs.fields(cls)] for cls in (State, Node, Call, Event)]
 """A field more or less is another version, also when nobody thought of raising it."""
+_Marks: TypeAlias = tuple[Replace | Hide | None, tuple[int, ...] | None, bool]
+_NO_MARKS: Final[_Marks] = (None, None, False)
 _OPS: Final[dict[str, type[Replace] | type[Hide]]] = {"replace": Replace, "hide": Hide}
 
 
@@ -115,11 +117,11 @@ def _events(columns: dict[str, Any], bodies: bytes) -> dict[int, Event]:
     words = columns["words"]
     ends = pairwise(accumulate(columns["sizes"], initial=0))
     rows = zip(columns["seqs"], columns["times"], columns["types"], ends, strict=True)
-    marks = columns["marks"]
+    marks = {int(seq): _read_marks(told) for seq, told in columns["marks"].items()}
     events: dict[int, Event] = {}
     for seq, time_ms, word, (begin, end) in rows:
-        fields = _read_marks(marks[str(seq)]) if str(seq) in marks else (None, None, False)
-        event = OpenEvent(seq, time_ms, words[word], bodies[begin:end], *fields)
+        rare = marks.get(seq, _NO_MARKS)
+        event = OpenEvent(seq, time_ms, words[word], bodies[begin:end], *rare)
         event.__class__ = Event
         events[seq] = cast("Event", event)
     return events
@@ -136,7 +138,7 @@ def _marks(event: Event) -> list[Any]:
     return [told, event.sources, event.ignorable]
 
 
-def _read_marks(marks: list[Any]) -> tuple[Replace | Hide | None, tuple[int, ...] | None, bool]:
+def _read_marks(marks: list[Any]) -> _Marks:
     told, sources, ignorable = marks
     op = None if told is None else _OPS[told[0]](*told[1:])
     return op, None if sources is None else tuple(sources), ignorable

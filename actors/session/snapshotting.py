@@ -37,7 +37,8 @@ class SnapshotKeeper:
         self._session = session
         self._seen = session.log.floor
         """The length of the log when a snapshot was last thought of."""
-        self._writing = False
+        self._under_way: trio.Event | None = None
+        """Set when the snapshot that is being written has been."""
         self._leaving = False
 
     def leave(self) -> None:
@@ -46,17 +47,19 @@ class SnapshotKeeper:
 
     def flushed(self) -> None:
         """Something became durable, and who waited for it was told: write a snapshot when it is time."""
-        if len(self._session.log) - self._seen >= EVERY and not (self._writing or self._leaving):
+        if len(self._session.log) - self._seen >= EVERY and not (self._under_way or self._leaving):
             snapshot = self._taken()
             if snapshot is not None:
                 self._session.spawn(lambda: self._write(snapshot))
 
     async def rest(self) -> None:
         """Write a last snapshot before the session goes to rest, when it is worth it."""
-        due = len(self._session.log) - self._seen >= AT_REST and not self._writing
-        snapshot = self._taken() if due else None
-        if snapshot is not None:
-            with trio.move_on_after(WRITING_S):
+        with trio.move_on_after(WRITING_S):
+            if self._under_way is not None:
+                await self._under_way.wait()
+            due = len(self._session.log) - self._seen >= AT_REST
+            snapshot = self._taken() if due else None
+            if snapshot is not None:
                 await self._write(snapshot)
 
     def _taken(self) -> Snapshot | None:
@@ -73,12 +76,13 @@ class SnapshotKeeper:
 
     async def _write(self, snapshot: Snapshot) -> None:
         services = self._session.services
-        self._writing = True
+        self._under_way = written = trio.Event()
         try:
             with suppress(GreenroomError):  # the log says it all
                 await services.store.put_snapshot(snapshot, epoch=services.epoch)
         finally:
-            self._writing = False
+            self._under_way = None
+            written.set()
 
 
 async def restored(loaded: Loaded, store: EventStore) -> Log:

@@ -61,7 +61,12 @@ class ReadEvents(Read):
 
     def run(self, db: apsw.Connection) -> Chunk:
         """See the port."""
-        key, source, cut, length = one(db, STAND, self.session_id)
+        return self.piece(db, *one(db, STAND, self.session_id))
+
+    def piece(
+        self, db: apsw.Connection, key: int, source: int | None, cut: int, length: int
+    ) -> Chunk:
+        """Return the first piece of the range, for who knows where the session stands."""
         start = max(self.start, 0)
         stop = length if self.stop is None else min(self.stop, length)
         resume = min(stop, start + self.limit)

@@ -14,13 +14,14 @@ from zlib import crc32
 import orjson
 
 from actors.errors.store import StoreCorruptError, UnstorableError
-from actors.log.events import Event, Hide, Replace, SurfaceOp
+from actors.log.events import Event, Hide, OpenEvent, Replace, SurfaceOp
 
 StoredRow: TypeAlias = tuple[int, int, int, str, bytes, int, str | None]
 LoadedRow: TypeAlias = tuple[int, str, bytes, int, str | None]
 """Without session and seq, which the reader knows."""
 _Marks: TypeAlias = tuple[SurfaceOp | None, tuple[int, ...] | None, bool]
 
+_NO_MARKS: _Marks = (None, None, False)
 _OPS: dict[str, type[Replace] | type[Hide]] = {"replace": Replace, "hide": Hide}
 
 
@@ -47,11 +48,10 @@ def to_events(session_id: str, start: int, rows: Iterable[LoadedRow]) -> list[Ev
     for time_ms, word, body, crc, marks in rows:
         if crc32(body) != crc:
             raise StoreCorruptError(session_id, f"the content of event {seq} has changed")
-        if marks is None:
-            events.append(Event(seq, time_ms, intern(word), body))
-        else:
-            op, sources, ignorable = _read_marks(session_id, seq, marks)
-            events.append(Event(seq, time_ms, intern(word), body, op, sources, ignorable))
+        rare = _NO_MARKS if marks is None else _read_marks(session_id, seq, marks)
+        event: Event = OpenEvent(seq, time_ms, intern(word), body, *rare)
+        event.__class__ = Event
+        events.append(event)
         seq += 1
     return events
 

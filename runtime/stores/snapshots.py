@@ -6,7 +6,7 @@ none any more.
 Source: design 7.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import apsw
 import attrs
@@ -23,8 +23,8 @@ _PUT = """
     INSERT INTO snapshots (session, seq, body) VALUES (?, ?, ?)
     ON CONFLICT (session) DO UPDATE SET seq = excluded.seq, body = excluded.body
 """
-_FIND = "SELECT sessions.id, seq FROM snapshots JOIN sessions ON key = session WHERE session = ?"
-_BODY = "SELECT body FROM snapshots WHERE session = ?"
+_FIND = "SELECT seq FROM snapshots WHERE session = ?"
+_READ = "SELECT id, seq, body FROM snapshots JOIN sessions ON key = session WHERE session = ?"
 FORGET = "DELETE FROM snapshots WHERE session = ?"
 
 _UNIT = 1_024
@@ -78,10 +78,11 @@ class ReadOpening(Read):
         row = read_row(db, self.session_id)
         if row.damage is not None:
             raise StoreCorruptError(self.session_id, row.damage)
-        snapshot = _nearest(db, *one(db, STAND, self.session_id))
+        stand = one(db, STAND, self.session_id)
+        snapshot = _nearest(db, *stand)
         start = 0 if snapshot is None else snapshot.seq
         events = ReadEvents(self.session_id, start, row.length, self.limit)
-        return Opening(row, snapshot, events.run(db))
+        return Opening(row, snapshot, events.piece(db, *stand))
 
 
 def _nearest(
@@ -101,10 +102,9 @@ def _nearest(
 
 def _read(db: apsw.Connection, key: int, shared: int) -> Snapshot | None:
     try:
-        found: Any = db.execute(_FIND, (key,)).fetchone()
-        if found is None or found[1] > shared:
+        seq: Any = db.execute(_FIND, (key,)).get
+        if seq is None or seq > shared:
             return None
-        session_id, seq = found
-        return Snapshot(session_id, seq, db.execute(_BODY, (key,)).get)
+        return Snapshot(*cast("tuple[str, int, bytes]", db.execute(_READ, (key,)).fetchone()))
     except (*DAMAGED, UnicodeDecodeError):  # a cache: the events tell the same
         return None

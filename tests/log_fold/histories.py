@@ -189,7 +189,7 @@ class Player:
         return [
             Draft("compaction/start", {}),
             summary,
-            Draft("compaction/end", {"reason": "completed"}),
+            Draft("compaction/end", {"reason": "completed", "ccrHash": "h"}),
         ]
 
     def _note(self, word):

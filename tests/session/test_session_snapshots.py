@@ -171,6 +171,20 @@ async def test_snapshots_are_written_in_the_life_of_a_session_and_nobody_waits()
     assert store.puts == 1
 
 
+async def test_a_session_that_goes_to_rest_waits_for_the_snapshot_it_is_writing():
+    class SlowStore(CountingStore):
+        async def put_snapshot(self, snapshot, *, epoch):
+            for _ in range(50):
+                await trio.lowlevel.checkpoint()
+            await super().put_snapshot(snapshot, epoch=epoch)
+
+    store = SlowStore()
+    await stored(store, mostly_hidden(EVERY))
+    await wake_and_rest(store)
+    assert store.puts == 1
+    assert await store.snapshot("s") is not None
+
+
 async def test_what_is_all_visible_is_not_written_twice():
     store = CountingStore()
     log = Log()
