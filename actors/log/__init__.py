@@ -27,5 +27,5 @@ Beside that way:
 - requests: ``request_header``, ``request_context``, ``tool_changes``; input that waits: ``inbox``, ``notices``,
   ``consumed_work``
 - what is kept: the events in memory, ``stored``; a state as bytes, ``snapshot`` and ``snapshot_state``;
-  content outside the log, ``blobs`` and ``overflow``
+  content outside the log, ``blobs`` and ``overflow``; what a search finds, ``visible_text``
 """
