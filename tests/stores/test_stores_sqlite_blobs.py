@@ -10,6 +10,7 @@ from actors.errors.store import StoreCorruptError
 from actors.log.blobs import digest_of
 from runtime.cli.checking import check_store
 from runtime.stores.blob_writes import StageBlob, StagePiece
+from runtime.stores.deleting import Delete
 from runtime.stores.settings import SqliteSettings
 from runtime.stores.sqlite import open_sqlite
 from tests.contracts.store_blob_contract import Pieces, append, naming, put
@@ -140,3 +141,19 @@ async def test_the_check_finds_a_blob_that_is_gone_or_another(tmp_path, damage: 
     status, lines = await trio.to_thread.run_sync(lambda: check_store(str(path), [], as_json=True))
     assert status != 0
     assert "names a blob" in lines[0]
+
+
+async def test_content_that_comes_back_while_it_is_removed_is_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr("runtime.stores.blob_sweeping.PIECE_BYTES", 4_096)
+    path = tmp_path / "store.db"
+    async with open_sqlite(path, SMALL_PIECES) as store:
+        owned = Owned(store, await store.claim("the test"))
+        for name in "ab":
+            await owned.with_session(name)
+        await put(owned, "a", LARGE)
+        assert await store._writes.do(Delete("a", owned.epoch))  # and a sweep must follow
+        assert 200 < count(path, "blob_pieces") < 250
+        await put(owned, "b", LARGE)
+        await store._sweep(owned.epoch)
+        assert await store.read_blob("b", digest_of(LARGE)) == LARGE
+    assert (count(path, "blobs"), count(path, "blob_pieces")) == (1, 250)
