@@ -134,7 +134,7 @@ class Line:
             return followings[0]
 
         if hasattr(session, "entries"):
-            session.follow = follow
+            session.live_events = follow
 
         async def send(message: dict[str, Any]) -> None:
             await self._flowing.wait()
