@@ -63,8 +63,8 @@ class StoreDamagedError(StoreUnavailableError):
 
     def __str__(self) -> str:
         return (
-            f"{self.store}: {self.why}; restore a backup (greenroom backup makes them), "
-            "or see what is left with greenroom check"
+            f"{self.store}: {self.why}; restore a backup (greenroom backup makes them): "
+            "sqlite3's .recover may save what came after it"
         )
 
 
