@@ -58,7 +58,7 @@ async def open_store(
             yield memory
     elif spec.startswith(SCHEME):
         _need_driver()
-        from runtime.stores.postgres.store import open_postgres  # noqa: PLC0415 - an extra
+        from runtime.stores.postgres.opening import open_postgres  # noqa: PLC0415 - an extra
 
         async with open_postgres(to_target(spec), postgres) as shared:
             yield shared
@@ -78,7 +78,7 @@ async def is_store(spec: str) -> bool:
     if not spec.startswith(SCHEME):
         return spec != _MEMORY and await trio.Path(_path(spec)).is_file()
     _need_driver()
-    from runtime.stores.postgres.store import is_postgres_store  # noqa: PLC0415 - an extra
+    from runtime.stores.postgres.opening import is_postgres_store  # noqa: PLC0415 - an extra
 
     return await is_postgres_store(to_target(spec))
 

@@ -5,8 +5,8 @@ import pytest
 from actors.errors.store import ConflictError, StoreCorruptError, UnstorableError
 from actors.log.events import Event
 from runtime.stores.open import open_store
+from runtime.stores.postgres.opening import open_postgres
 from runtime.stores.postgres.settings import PostgresSettings
-from runtime.stores.postgres.store import open_postgres
 from runtime.stores.postgres.target import to_target
 from tests.contracts.store_samples import event, events, fork, rare_events, record
 from tests.stores.postgres_probes import make_two_sessions, raw

@@ -8,10 +8,16 @@ import pytest
 import trio
 from psycopg.pq import TransactionStatus
 
-from actors.errors.store import ConflictError, SessionNotFoundError, StoreUnavailableError
+from actors.errors.store import (
+    ConflictError,
+    SessionNotFoundError,
+    StoreOwnedError,
+    StoreUnavailableError,
+)
 from actors.log.events import Event
 from runtime.stores.open import open_store
 from runtime.stores.postgres import serving
+from runtime.stores.postgres import store as store_module
 from runtime.stores.postgres.settings import PostgresSettings
 from tests.contracts.store_samples import event, events, record
 
@@ -91,12 +97,27 @@ async def test_while_the_server_is_away_calls_are_refused_in_time_and_served_whe
         assert list(await store.read("a")) == events(0, 4)
 
 
+async def test_an_owner_with_nothing_to_write_is_protected_again_after_a_restart(
+    monkeypatch, own, database
+):
+    monkeypatch.setattr(store_module, "_LOOK_S", 0.1)
+    async with open_store(database) as store, open_store(database) as other:
+        await store.claim("the owner")
+        link = store._writer._ownership.held.link
+        await trio.to_thread.run_sync(own.control, "restart", "-m", "fast")
+        with trio.fail_after(20):
+            while store._writer._ownership.held.link == link:  # noqa: ASYNC110 - the store tells nobody
+                await trio.sleep(0.05)
+        with pytest.raises(StoreOwnedError, match="the owner"):
+            await other.claim("another")
+
+
 async def test_an_owner_whose_connection_came_back_is_still_protected(own, database):
     async with open_store(database) as store, open_store(database) as other:
         epoch = await store.claim("the owner")
         await trio.to_thread.run_sync(own.control, "restart", "-m", "fast")
         await store.create(record("a"), epoch=epoch)
-        with pytest.raises(Exception, match="the owner"):
+        with pytest.raises(StoreOwnedError, match="the owner"):
             await other.claim("another")
 
 

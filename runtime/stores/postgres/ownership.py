@@ -6,8 +6,8 @@ renew, and whoever asks is answered at once. A stopped process keeps its connect
 as it does with a file. A process that provably ended on this machine is dead even while the server has
 not noticed.
 
-An owner whose connection was lost while it had nothing to write (the server restarted) has its lock again
-from its next write on; until then it can be replaced without being told, and is told by the fence.
+An owner looks after its connection also while it has nothing to write, so that it has its lock again soon
+after a restart of the server.
 
 The lock only says who may claim; who may write is decided by the row. Every write is conditional on the
 epoch and on the number of the owner's connection, and locks the row while it lasts: what a lost

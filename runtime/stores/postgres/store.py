@@ -3,11 +3,10 @@
 Source: design 7.
 """
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import cast
 
-import psycopg
 import trio
 
 from actors.errors import StoreError
@@ -20,12 +19,9 @@ from runtime.stores.deleting import Delete, Sweep
 from runtime.stores.handover import Handover
 from runtime.stores.indexing import FIND_BY_READING
 from runtime.stores.postgres.claiming import Claim, Release, Settle
-from runtime.stores.postgres.faults import unavailable
-from runtime.stores.postgres.link import connect
 from runtime.stores.postgres.listing import ReadRow, ReadRows, ReadUnsettled
 from runtime.stores.postgres.reader import AnyRead, Reader
 from runtime.stores.postgres.reading import ReadEvents, SalvageEvents
-from runtime.stores.postgres.schema import find_version, migrate
 from runtime.stores.postgres.serving import serve_groups
 from runtime.stores.postgres.settings import PostgresSettings
 from runtime.stores.postgres.snapshots import Opening, ReadOpening, ReadSnapshot
@@ -39,12 +35,14 @@ from runtime.stores.writes import Append, Create, Rename
 
 _READS_PER_HOP = 16
 """Shares the hop, and keeps a read from waiting for many."""
-_CLOSE_S = 60.0
+_LOOK_S = 10.0
+"""How long the loss of an idle owner's connection may go unnoticed."""
+CLOSE_S = 60.0
 """Longer than any statement may take."""
 
 
 class PostgresStore(ServedBlobs, ServedFinding, EventStore):
-    """Sessions in a database that others may use beside it. Made by :func:`open_postgres`.
+    """Sessions in a database that others may use beside it. Made by ``open_postgres``.
 
     Writes of all sessions that are under way together share one statement and one commit; reads never
     wait for writes.
@@ -74,13 +72,16 @@ class PostgresStore(ServedBlobs, ServedFinding, EventStore):
         """
         with trio.CancelScope(shield=True):
             try:
-                async with trio.open_nursery() as workers:
-                    await self._start(workers)
-                    task_status.started()
+                async with trio.open_nursery() as helpers:
+                    helpers.start_soon(self._stay_connected)
+                    async with trio.open_nursery() as workers:
+                        await self._start(workers)
+                        task_status.started()
+                    helpers.cancel_scope.cancel()
             finally:
                 self._writes.abandon()
                 self._reads.abandon()
-                with trio.move_on_after(_CLOSE_S, shield=True):
+                with trio.move_on_after(CLOSE_S, shield=True):
                     await trio.to_thread.run_sync(self._disconnect)
                 self._ended.set()
 
@@ -215,6 +216,14 @@ class PostgresStore(ServedBlobs, ServedFinding, EventStore):
             workers.start_soon(_serve_reads, self._reads, reader, settings)
         workers.start_soon(_serve_writes, self._writes, self._writer, settings)
 
+    async def _stay_connected(self) -> None:
+        """Look after the owner's connection, on which its protection rests, also when there is nothing to write."""
+        while True:
+            await trio.sleep(_LOOK_S)
+            if self._writer.is_owner:
+                with suppress(StoreError):
+                    await self._writes.do(Settle())
+
     def _disconnect(self) -> None:
         for reader in self._readers:
             reader.close()
@@ -235,57 +244,3 @@ async def _serve_writes(
 ) -> None:
     weight, delay_s = settings.group_events, settings.group_delay_s
     await serve_groups(writes, writer, settings, weight=weight, delay_s=delay_s)
-
-
-@asynccontextmanager
-async def open_postgres(
-    target: Target, settings: PostgresSettings | None = None
-) -> AsyncIterator[PostgresStore]:
-    """Open the store in the database at ``target``, making it when it is missing; close it at the end.
-
-    Raises:
-        SchemaUnrecognizedError: another program uses the schema's name.
-        SchemaTooNewError: a newer version wrote it.
-        StoreUnavailableError: there is no way to it, or it may not be written.
-    """
-    settings = settings or PostgresSettings()
-    await trio.to_thread.run_sync(_prepare, target, settings)
-    store = PostgresStore(target, settings)
-    async with AsyncExitStack() as stack:
-        services = trio.open_nursery()
-        nursery = await services.__aenter__()
-        # Left without the body's error, which the nursery would wrap in a group.
-        stack.push_async_callback(services.__aexit__, None, None, None)
-        # Shielded: a start that is cancelled half-way would wait for its task for ever.
-        with trio.CancelScope(shield=True):
-            await nursery.start(store.serve)
-        try:
-            yield store
-        finally:
-            with trio.move_on_after(_CLOSE_S, shield=True):
-                await store.aclose()
-
-
-async def is_postgres_store(target: Target) -> bool:
-    """Whether there is a store in the database at ``target``; makes none.
-
-    Raises:
-        StoreError: there is no way to it, or what is there is not ours.
-    """
-    return await trio.to_thread.run_sync(_look, target) > 0
-
-
-def _prepare(target: Target, settings: PostgresSettings) -> None:
-    try:
-        with closing(connect(target, settings)) as db:
-            migrate(db, target.name)
-    except psycopg.Error as error:
-        raise unavailable(target.name, error) from error
-
-
-def _look(target: Target) -> int:
-    try:
-        with closing(connect(target, PostgresSettings())) as db:
-            return find_version(db, target.name)
-    except psycopg.Error as error:
-        raise unavailable(target.name, error) from error

@@ -44,6 +44,11 @@ class Writer:
         """Why there was no connection last."""
 
     @property
+    def is_owner(self) -> bool:
+        """Whether it holds the ownership, as far as is known."""
+        return self._ownership.held is not None
+
+    @property
     def is_in_doubt(self) -> bool:
         """Whether something may have been written that nobody acknowledged."""
         return self._doubt is not None
@@ -103,11 +108,13 @@ class Writer:
         return run
 
     def _change_owner(self, connection: psycopg.Connection, write: OwnerWrite) -> None:
+        held = self._ownership.held
         try:
             write.answer(write.perform(self._ownership, connection))
         except GreenroomError as refusal:
             write.refuse(refusal)
-        self._forget()
+        if self._ownership.held != held:
+            self._forget()
 
     def _commit(self, connection: psycopg.Connection, run: Sequence[Write]) -> None:
         transaction = PostgresTransaction(connection, self._cursors, self._ownership, self._keys)
