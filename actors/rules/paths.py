@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-_REPOSITORY: Final = frozenset({".git", ".hg", ".svn", ".jj"})
+REPOSITORY: Final = frozenset({".git", ".hg", ".svn", ".jj"})
 
 
 def resolve(path: str, base: str) -> str:
@@ -73,4 +73,4 @@ def protected(path: str, data_roots: Iterable[str] = ()) -> bool:
     name = parts[-1]
     env_file = name == ".env" or name.startswith(".env.") or name == ".envrc"
     own = any(inside(path, root) for root in data_roots)
-    return env_file or own or not _REPOSITORY.isdisjoint(parts)
+    return env_file or own or not REPOSITORY.isdisjoint(parts)

@@ -243,10 +243,9 @@ async def test_a_background_flood_is_lossy_and_still_kept_as_a_whole(tools):
         tools,
         Call("shell_start", {"command": "seq 100000; echo end; touch done"}),
         Call("shell", {"command": "until [ -e done ]; do sleep 0.02; done"}),
-        Call("shell_read", {"command_id": "bg-1-1-1", "wait_s": 20}),
+        Call("shell_stop", {"command_id": "bg-1-1-1"}),
     )
     assert "some output was dropped from memory" in results[2]["content"]
-    assert "[completed: exit code: 0]" in results[2]["content"]
     assert kept[2].decode().startswith("1\n2\n")
     assert kept[2].decode().endswith("100000\nend\n")
 
