@@ -18,7 +18,7 @@ import attrs
 from actors.json import JsonObject, JsonValue
 
 RunKind: TypeAlias = Literal["text", "thinking", "call", "other"]
-Note: TypeAlias = tuple[int, int, RunKind, str, str | None, str | None]
+Note: TypeAlias = tuple[float, int, RunKind, str, str | None, str | None]
 """When, block, kind, text, and the id and the name of a call. A piece costs one tuple while it streams."""
 
 MOST_PIECES: Final = 1024
@@ -29,13 +29,13 @@ MOST_TEXT: Final = 8192
 
 @attrs.define(eq=False)
 class Run:
-    """Pieces of one block that came in a row; ``at_ms`` counts from the request."""
+    """Pieces of one block that came in a row; the times count from the request."""
 
     block: int
     kind: RunKind
     call_id: str | None = None
     name: str | None = None
-    at_ms: list[int] = attrs.field(factory=list)
+    at_s: list[float] = attrs.field(factory=list)
     pieces: list[str] = attrs.field(factory=list)
 
     @property
@@ -52,14 +52,14 @@ class Run:
         """Join the pieces two and two; each pair keeps the time of its second."""
         pairs = range(0, len(self.pieces), 2)
         self.pieces = ["".join(self.pieces[at : at + 2]) for at in pairs]
-        self.at_ms = [self.at_ms[at : at + 2][-1] for at in pairs]
+        self.at_s = [self.at_s[at : at + 2][-1] for at in pairs]
 
     def notes(self) -> list[Note]:
         """Return it as notes."""
         named = (self.call_id, self.name)
         return [
             (at, self.block, self.kind, piece, *(named if not number else (None, None)))
-            for number, (at, piece) in enumerate(zip(self.at_ms, self.pieces, strict=True))
+            for number, (at, piece) in enumerate(zip(self.at_s, self.pieces, strict=True))
         ]
 
 
@@ -67,33 +67,38 @@ class Run:
 class StreamRecord:
     """Notes the pieces of one stream as they come; what costs time is done when it is asked for.
 
-    Units: milliseconds since the request.
+    Units: seconds since the request; the record tells milliseconds.
     """
 
     _notes: list[Note] = attrs.field(factory=list, init=False)
-    _last_ms: int = attrs.field(default=0, init=False)
+    _end_s: float = attrs.field(default=0.0, init=False)
     _cut: bool = attrs.field(default=False, init=False)
 
     def __bool__(self) -> bool:
         return bool(self._notes)
 
-    def piece(self, at_ms: int, block: int, kind: RunKind, text: str) -> None:
-        """Note a piece of text or reasoning."""
-        self._take((at_ms, block, kind, text, None, None))
-
-    def call_piece(
-        self, at_ms: int, block: int, text: str, call_id: str | None, name: str | None
+    def note(
+        self,
+        at_s: float,
+        block: int,
+        kind: RunKind,
+        text: str,
+        call_id: str | None = None,
+        name: str | None = None,
     ) -> None:
-        """Note a piece of a call; its id and its name come with the first."""
-        self._take((at_ms, block, "call", text, call_id, name))
+        """Note a piece of a block, or with ``other`` its end; that is kept when it brought no piece.
 
-    def closed(self, at_ms: int, block: int) -> None:
-        """Note the end of a block; it is kept when the block brought no piece."""
-        self._take((at_ms, block, "other", "", None, None))
+        The id and the name of a call come with its first piece.
+        """
+        if self._cut:
+            return
+        self._notes.append((at_s, block, kind, text, call_id, name))
+        if len(self._notes) > 2 * MOST_PIECES:
+            self._shorten()
 
-    def ended(self, at_ms: int) -> None:
+    def ended(self, at_s: float) -> None:
         """Note when the stream ended."""
-        self._last_ms = at_ms
+        self._end_s = at_s
 
     def data(self, held: Collection[int] | None = None) -> JsonObject:
         """Return the record beside a message that holds the blocks ``held``; None for all of them."""
@@ -101,7 +106,8 @@ class StreamRecord:
         runs: list[JsonValue] = []
         for run in _bounded(_runs(self._notes)):
             told: JsonObject = {"block": run.block, "kind": run.kind}
-            told["ms"] = [at - before for before, at in pairwise([before_ms, *run.at_ms])]
+            at_ms = [round(at_s * 1000) for at_s in run.at_s]
+            told["ms"] = [at - before for before, at in pairwise([before_ms, *at_ms])]
             if held is None or run.block in held:
                 told["chars"] = [len(piece) for piece in run.pieces]
             else:
@@ -110,16 +116,10 @@ class StreamRecord:
                 told |= run.whole()
             if room < 0:
                 break
-            before_ms = run.at_ms[-1]
+            before_ms = at_ms[-1]
             runs.append(told)
-        end: JsonObject = {"endMs": max(self._last_ms - before_ms, 0)}
+        end: JsonObject = {"endMs": max(round(self._end_s * 1000) - before_ms, 0)}
         return {"runs": runs, **end} | ({"cut": True} if cut else {})
-
-    def _take(self, note: Note) -> None:
-        if not self._cut:
-            self._notes.append(note)
-            if len(self._notes) > 2 * MOST_PIECES:
-                self._shorten()
 
     def _shorten(self) -> None:
         """Keep the record small while the stream goes on; runs that do not become fewer end it."""
@@ -131,7 +131,7 @@ class StreamRecord:
 def _runs(notes: Sequence[Note]) -> list[Run]:
     runs: list[Run] = []
     seen: set[int] = set()
-    for at_ms, block, kind, text, call_id, name in notes:
+    for at_s, block, kind, text, call_id, name in notes:
         if kind == "other" and block in seen:
             continue
         seen.add(block)
@@ -141,7 +141,7 @@ def _runs(notes: Sequence[Note]) -> list[Run]:
             runs.append(run)
         if kind == "call":
             run.call_id, run.name = call_id or run.call_id, name or run.name
-        run.at_ms.append(at_ms)
+        run.at_s.append(at_s)
         run.pieces.append(text)
     return runs
 

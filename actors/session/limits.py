@@ -38,7 +38,7 @@ def _whole(_: object, attribute: "attrs.Attribute[Any]", value: Any) -> None:  #
 
 
 def _rates(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
-    if not isinstance(value, Rates):
+    if value is not None and not isinstance(value, Rates):
         raise LimitError(attribute.name, value, "give Rates(...)")
 
 
@@ -114,9 +114,10 @@ class Limits:
     """Delegated children of one session that run at once; the others wait their turn (L-163)."""
     open_children: int = _count(256)
     """Children of one session that have not ended."""
-    rates: Rates = attrs.field(factory=Rates, validator=_rates)
-    """What each key may ask for, over all sessions; it holds for models that the engine opens by their names.
-    Whoever brings a model brings its governor (:class:`runtime.models.governed.GovernedModel`)."""
+    rates: Rates | None = attrs.field(default=None, validator=_rates)
+    """What each key may ask for, over all sessions; None for what the provider says alone. It holds for models
+    that the engine opens by their names: whoever brings a model brings its governor
+    (:class:`runtime.models.governed.GovernedModel`)."""
     compactions: int = _count(4)
     """Summaries made at the same time in one engine (K-15)."""
 

@@ -60,7 +60,9 @@ class Stream:
         self._request, self._live, self._idle_s = request, live, idle_s
         self._assembly = Assembly()
         self._record = StreamRecord()
-        self._started_s = self._now_s = trio.current_time()
+        self._started_s = trio.current_time()
+        self._at_s = 0.0
+        """When the latest part came, since the request."""
         self._offsets: dict[tuple[int, str], int] = {}
         self._failed: Failed | None = None
         self._received = 0
@@ -121,9 +123,10 @@ class Stream:
         try:
             async with model.stream(self._request) as parts:
                 async for part in parts:
-                    self._now_s = trio.current_time()
-                    held_s = part.at_most_s if isinstance(part, Held) else 0.0
-                    due_s = self._now_s + held_s + self._idle_s
+                    now_s = trio.current_time()
+                    self._at_s = now_s - self._started_s
+                    held_s = part.at_most_s if type(part) is Held else 0.0
+                    due_s = now_s + held_s + self._idle_s
                     if abs(due_s - silence.deadline) > SILENCE_STEP * self._idle_s:
                         silence.deadline = due_s
                     self._take(part)
@@ -146,35 +149,31 @@ class Stream:
         match part:
             case TextDelta(index, text):
                 self._assembly.text(index, text)
-                self._record.piece(self._ms(), index, "text", text)
+                self._record.note(self._at_s, index, "text", text)
                 self._show(index, "text", text)
             case ThinkingDelta(index, text):
                 self._assembly.thinking(index, text)
-                self._record.piece(self._ms(), index, "thinking", text)
+                self._record.note(self._at_s, index, "thinking", text)
                 self._show(index, "thinking", text)
             case ToolCallDelta(index, call_id, name, arguments):
                 self._assembly.tool_call(index, call_id, name, arguments)
-                self._record.call_piece(self._ms(), index, arguments, call_id, name)
+                self._record.note(self._at_s, index, "call", arguments, call_id, name)
                 self._show(index, "arguments", arguments, call_id, name)
             case BlockEnd(index, block):
                 self._assembly.block_end(index, block)
-                self._record.closed(self._ms(), index)
+                self._record.note(self._at_s, index, "other", "")
             case UsageReport(usage):
                 self._assembly.usage(usage)
             case Finished(stop_reason):
                 self._assembly.finish(stop_reason)
-                self._record.ended(self._ms())
+                self._record.ended(self._at_s)
             case Failed():
                 self._failed = part
-                self._record.ended(self._ms())
+                self._record.ended(self._at_s)
             case Held():
                 self._held(part)
             case RateReport():
                 pass  # nothing of the reply
-
-    def _ms(self) -> int:
-        """Return when the latest part came, in milliseconds since the request."""
-        return round((self._now_s - self._started_s) * 1000)
 
     def _held(self, held: Held) -> None:
         request = self._request

@@ -3,12 +3,27 @@
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
-from actors.ports.model import Failed, Held, Model, ModelRequest, Part, RateReport, UsageReport
+from actors.ports.model import (
+    BlockEnd,
+    Failed,
+    Held,
+    Model,
+    ModelRequest,
+    Part,
+    RateReport,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    UsageReport,
+)
 from actors.rules.budget import spent_by
 from actors.rules.rates import Rates
 from runtime.models.governor import Governor, Place
+
+_PIECES: Final = frozenset({TextDelta, ThinkingDelta, ToolCallDelta, BlockEnd})
+"""Parts that say nothing new of the provider once it has begun to answer."""
 
 
 class GovernedModel:
@@ -58,6 +73,7 @@ class _Stream(AbstractAsyncContextManager["_Stream"]):
         self._place: Place | None = None
         self._parts: AsyncIterator[Part] | None = None
         self._over = False
+        self._answered = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -88,6 +104,8 @@ class _Stream(AbstractAsyncContextManager["_Stream"]):
         assert self._parts is not None
         while True:
             part = await anext(self._parts)
+            if self._answered and type(part) in _PIECES:
+                return part
             if not isinstance(part, RateReport):
                 self._note(part)
                 return part
@@ -114,5 +132,6 @@ class _Stream(AbstractAsyncContextManager["_Stream"]):
             self._governor.failed(self._place, part)
             return
         self._governor.answered(self._place)
+        self._answered = True
         if isinstance(part, UsageReport):
             self._place.used = spent_by(part.usage).tokens

@@ -49,17 +49,17 @@ def told(stream: list[tuple[int, str, int]]) -> tuple[Assembly, StreamRecord, li
             names = (f"c-{block}", "tool") if named else (None, None)
             part = ToolCallDelta(block, *names, text)
             assembly.tool_call(block, *names, text)
-            kept.call_piece(at_ms, block, text, *names)
+            kept.note(at_ms / 1000, block, "call", text, *names)
         elif kind == "text":
             part = TextDelta(block, text)
             assembly.text(block, text)
-            kept.piece(at_ms, block, "text", text)
+            kept.note(at_ms / 1000, block, "text", text)
         else:
             part = ThinkingDelta(block, text)
             assembly.thinking(block, text)
-            kept.piece(at_ms, block, "thinking", text)
+            kept.note(at_ms / 1000, block, "thinking", text)
         pieces.append(Piece(delay_ms / 1000, part))
-    kept.ended(at_ms)
+    kept.ended(at_ms / 1000)
     return assembly, kept, pieces
 
 
@@ -101,19 +101,19 @@ def test_a_cut_reply_is_told_again_with_what_its_message_does_not_hold(
 def test_a_record_is_bounded_and_keeps_all_of_the_text(count: int, blocks: int) -> None:
     kept = StreamRecord()
     for number in range(count):
-        kept.piece(number, number * blocks // count, "text", "ab")
+        kept.note(number / 1000, number * blocks // count, "text", "ab")
     data = kept.data()
     sizes = [len(run["chars"]) for run in data["runs"]]
     assert sum(sizes) <= MOST_PIECES
     assert sum(sum(run["chars"]) for run in data["runs"]) == 2 * count
-    assert sum(sum(run["ms"]) for run in data["runs"]) + data["endMs"] == count - 1
+    assert sum(sum(run["ms"]) for run in data["runs"]) == count - 1
     assert len(orjson.dumps(data)) < 12_000
 
 
 def test_blocks_that_take_turns_for_ever_are_given_up_and_said_to_be() -> None:
     kept = StreamRecord()
     for number in range(50_000):
-        kept.piece(number, number % 2, "text", "a")
+        kept.note(number / 1000, number % 2, "text", "a")
     data = kept.data()
     assert data["cut"] is True
     assert len(data["runs"]) <= 2 * MOST_PIECES + 1
@@ -122,8 +122,8 @@ def test_blocks_that_take_turns_for_ever_are_given_up_and_said_to_be() -> None:
 
 def test_the_text_of_calls_that_no_message_holds_is_bounded() -> None:
     kept = StreamRecord()
-    kept.piece(0, 0, "text", "visible")
-    kept.call_piece(1, 1, "x" * (MOST_TEXT + 1), "c", "tool")
+    kept.note(0, 0, "text", "visible")
+    kept.note(1, 1, "call", "x" * (MOST_TEXT + 1), "c", "tool")
     data = kept.data([0])
     assert (data["cut"], len(data["runs"])) == (True, 1)
 
