@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import Final, TypeAlias
 
 from actors.json import JsonValue
+from actors.log.plain import MAX_DEPTH
 
 Digest: TypeAlias = str
 """``sha256:`` and 64 lower-case hex digits."""
@@ -42,29 +43,43 @@ def named_blobs(body: bytes) -> tuple[Digest, ...]:
 
 
 def blobs_of(value: object) -> Iterator[Digest]:
-    """Yield the digests that a value names, before it is written."""
-    if isinstance(value, dict):
-        name = value.get("blob")
-        if isinstance(name, str) and is_digest(name):
-            yield name
-    if isinstance(value, dict | list):
-        for child in value.values() if isinstance(value, dict) else value:
-            yield from blobs_of(child)
+    """Yield the digests that a value names, before it is written; in no order, whatever is nested in what."""
+    todo, seen = [value], set[int]()
+    while todo:
+        item = todo.pop()
+        if not isinstance(item, dict | list) or id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, dict):
+            name = item.get("blob")
+            if isinstance(name, str) and is_digest(name):
+                yield name
+            todo.extend(item.values())
+        else:
+            todo.extend(item)
 
 
 def without_names(value: JsonValue) -> JsonValue:
     """Return a value that names no blob: what a stranger made may look like a name, and is none.
 
-    A value without names is returned itself.
+    A value without names is returned itself. What is deeper than a log can hold is left as it is, for the
+    log to refuse.
     """
-    if next(blobs_of(value), None) is None:
+    return value if next(blobs_of(value), None) is None else _unnamed(value, 0)
+
+
+def _unnamed(value: JsonValue, depth: int) -> JsonValue:
+    if depth > MAX_DEPTH:
         return value
     if isinstance(value, list):
-        return [without_names(child) for child in value]
-    assert isinstance(value, dict)
+        return [_unnamed(child, depth + 1) for child in value]
+    if not isinstance(value, dict):
+        return value
     named = is_digest(value.get("blob"))
     return {
-        key: without_names(child) for key, child in value.items() if not (named and key == "blob")
+        key: _unnamed(child, depth + 1)
+        for key, child in value.items()
+        if not (named and key == "blob")
     }
 
 

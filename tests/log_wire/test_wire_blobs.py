@@ -125,3 +125,17 @@ def test_pieces_are_the_text_with_its_pairs_whole(text):
 def test_an_encoded_excerpt_of_blocks_stays_small():
     blocks = [{"type": "thinking", "thinking": "t" * 70_000}, {"type": "odd", "x": "y" * 90_000}]
     assert json_bytes(excerpt(blocks, 1, "\n[note]")) < CONTENT_BYTES + 200
+
+
+def test_any_depth_is_walked():
+    deep = {"blob": DIGESTS[0]}
+    for _ in range(100_000):
+        deep = [deep]
+    assert list(blobs_of(deep)) == [DIGESTS[0]]
+    assert isinstance(without_names(deep), list)
+
+
+def test_a_ring_is_walked_once():
+    ring = [{"blob": DIGESTS[1]}]
+    ring[0]["content"] = ring
+    assert list(blobs_of(ring)) == [DIGESTS[1]]

@@ -8,7 +8,7 @@ from promises import keeps_its_promises, of
 
 from actors.errors.blobs import AttachmentError, BlobNotFoundError, BlobTooLargeError
 from actors.errors.input import ContentError
-from actors.errors.log import SurfaceOpError
+from actors.errors.log import EventDataError, SurfaceOpError
 from actors.log.blobs import digest_of
 from actors.ports.model import BlockEnd, Finished
 from actors.testing.model import ScriptedModel
@@ -277,3 +277,16 @@ async def test_a_tool_attaches_a_picture_that_the_model_then_sees():
         assert await session.attachment(drawn["content"][1]["blob"]).read() == PICTURE
     assert drawn["content"][1]["name"] == "a.png"
     assert refused["error"]["code"] == "ATTACHMENT_INVALID"
+
+
+async def test_a_message_that_is_nested_without_end_is_refused_like_any_other():
+    deep = {"blob": digest_of(PICTURE)}
+    for _ in range(100_000):
+        deep = {"content": [deep]}
+    async with open_engine(model=model()) as engine:
+        session = await engine.create()
+        for _ in range(2):
+            with pytest.raises((EventDataError, BlobNotFoundError)):
+                await session.append("kv/written", {"key": "k", "value": deep})
+            await session.attach(PICTURE)
+        assert list(await session.read()) == []
