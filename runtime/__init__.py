@@ -10,7 +10,8 @@ from actors.ports.tool import ToolContext, ToolOutput
 from actors.rules.budget import Budget
 from actors.rules.policy import Policy, PolicyEntry, PolicyTable
 from actors.session.agent import Agent, Fallback
-from actors.session.asks import Ask, AskOutcome
+from actors.session.answers import SessionInspection
+from actors.session.ask import Ask, AskOutcome
 from actors.session.attachments import Attachment
 from actors.session.compaction import CompactionOutcome
 from actors.session.interruption import Interruption
@@ -24,7 +25,6 @@ from actors.session.live import (
     StreamDelta,
 )
 from actors.session.live_projection import LiveProjection
-from actors.session.messages import SessionInspection
 from actors.session.results import TurnResult
 from runtime.engine.engine import Engine, Page
 from runtime.engine.feed import Feed

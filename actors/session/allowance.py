@@ -6,7 +6,7 @@ Source: K-18 and P6 (no answer is no), S section 5 (``session/paused``).
 import trio
 
 from actors.log.events import Draft
-from actors.session.asks import Ask
+from actors.session.ask import Ask
 from actors.session.gate import put_ask
 from actors.session.spending import BUDGET_ASK
 from actors.session.state import SessionState

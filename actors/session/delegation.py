@@ -12,7 +12,7 @@ import trio
 from actors.errors import GreenroomError
 from actors.errors.input import QueueFullError
 from actors.ids import MessageId, SessionId
-from actors.session.asks import Ask
+from actors.session.ask import Ask
 from actors.session.messages import AwaitResult, ChildEnd, Prompt
 from actors.session.results import TurnResult
 from actors.session.state import SessionState

@@ -13,6 +13,7 @@ from actors.errors import GreenroomError
 from actors.errors.session import TurnLostError
 from actors.kernel.reply import Reply
 from actors.log.events import Draft, Event
+from actors.session.answers import SessionInspection, SessionStatus
 from actors.session.compaction import Compaction
 from actors.session.edits import append_draft, check_open_turn, occlusion_draft
 from actors.session.family import Family
@@ -40,8 +41,6 @@ from actors.session.messages import (
     ReadQueue,
     Rename,
     Reopen,
-    SessionInspection,
-    SessionStatus,
     StartChild,
     Work,
 )

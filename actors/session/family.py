@@ -26,14 +26,7 @@ from actors.session.agent import Agent
 from actors.session.attachments import hand_down
 from actors.session.content import content_value
 from actors.session.delegation import Delegation, delegated_input
-from actors.session.messages import (
-    ChildEnd,
-    Close,
-    Delegate,
-    EndChild,
-    Prompt,
-    StartChild,
-)
+from actors.session.messages import ChildEnd, Close, Delegate, EndChild, Prompt, StartChild
 from actors.session.state import SessionState
 
 

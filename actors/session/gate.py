@@ -31,7 +31,7 @@ from actors.rules.approval import (
 )
 from actors.rules.policy import PolicyCall
 from actors.rules.policy_call import policy_call
-from actors.session.asks import Ask
+from actors.session.ask import Ask
 from actors.session.attachments import ANY_TYPE, attach_to
 from actors.session.call import CallOutcome, CallSpec, Execution, Starting, closed, parsed, refused
 from actors.session.delegation import announce

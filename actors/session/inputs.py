@@ -28,15 +28,10 @@ from actors.rules.queue import (
     take,
 )
 from actors.session.accepted import accepted_before, check_continuable
+from actors.session.answers import PromptReceipt
 from actors.session.content import content_value
 from actors.session.live import LiveItem
-from actors.session.messages import (
-    Prompt,
-    PromptReceipt,
-    QueueOperation,
-    Release,
-    WithdrawInput,
-)
+from actors.session.messages import Prompt, QueueOperation, Release, WithdrawInput
 from actors.session.prompt_admission import admission_drafts
 from actors.session.queueing import queue_drafts
 from actors.session.repair import pick_up

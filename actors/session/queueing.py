@@ -11,6 +11,7 @@ from actors.errors.input import InputTakenError
 from actors.log.events import Draft
 from actors.log.inbox import Inbox, ListName, Queued, Splice
 from actors.log.log import Log
+from actors.session.answers import WaitingInput, WaitingInputs
 from actors.session.content import content_value
 from actors.session.messages import (
     EditInput,
@@ -18,8 +19,6 @@ from actors.session.messages import (
     MoveInput,
     QueueOperation,
     Release,
-    WaitingInput,
-    WaitingInputs,
     WithdrawInput,
 )
 

@@ -24,16 +24,7 @@ from actors.session.desk import Desk
 from actors.session.head import Head, head_of, turn_so_far
 from actors.session.interruption import Interruption
 from actors.session.live import LiveItem, coalesce
-from actors.session.messages import (
-    MAIL,
-    Answer,
-    Close,
-    Interrupt,
-    Message,
-    Read,
-    Scope,
-    Work,
-)
+from actors.session.messages import MAIL, Answer, Close, Interrupt, Message, Read, Scope, Work
 from actors.session.services import Services
 from actors.session.state import SessionState
 from actors.session.sweeping import end_stalled, rest_idle
@@ -168,7 +159,9 @@ class Stage:
         ends = [partial(desk.settled, turn_only=turn_only) for desk in desks if desk.busy]
         return Interruption(ends, found=any(told))
 
-    async def subscribe(self, session_id: SessionId, after: int | None, *, live: bool) -> Subscribed:
+    async def subscribe(
+        self, session_id: SessionId, after: int | None, *, live: bool
+    ) -> Subscribed:
         """Follow a session from behind the seq ``after``; it need not be live.
 
         Raises:

@@ -16,12 +16,12 @@ from actors.rules.budget import Spent, spent_by
 from actors.rules.compaction import tokens_of
 from actors.rules.policy import Mode
 from actors.session.agent import Agent
+from actors.session.answers import RetryWait
 from actors.session.blobs import SessionBlobs
 from actors.session.call import FOREVER, Execution, Starting
 from actors.session.journal import Journal
 from actors.session.kept import KeptTasks
 from actors.session.live import LiveItem
-from actors.session.messages import RetryWait
 from actors.session.office import Office
 from actors.session.retrieval import NAME, RetrieveTool, has_archives
 from actors.session.sandbox import SandboxModes

@@ -12,7 +12,7 @@ import trio
 
 from actors.ports.model import ModelRequest
 from actors.ports.tool import Tool
-from actors.session.asks import Ask, ClientWord
+from actors.session.ask import Ask, ClientWord
 from actors.testing.script import Call, CallTools, Reply, Say
 from bench.fold import EVENTS_PER_TURN
 from bench.sizes import Sizes

@@ -4,7 +4,7 @@ from typing import Final, Literal, TypeAlias
 
 import attrs
 
-from actors.session.asks import ClientWord
+from actors.session.ask import ClientWord
 
 Name: TypeAlias = Literal["fork", "compact", "queue", "resume", "cost", "help", "quit"]
 

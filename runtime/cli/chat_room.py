@@ -8,7 +8,8 @@ import trio
 from actors.errors import GreenroomError
 from actors.log.events import Event
 from actors.log.projection import SystemMessage
-from actors.session.asks import Ask, AskWatch
+from actors.session.ask import Ask
+from actors.session.asks import AskWatch
 from actors.session.live import LiveItem
 from runtime.cli import chat_verbs
 from runtime.cli.chat_commands import HELP, Command, Say, Unknown, answer, meaning

@@ -7,7 +7,7 @@ from actors.errors import UsageError
 from actors.ids import SessionId
 from actors.log.request import content_text
 from actors.ports.store import SessionRow
-from actors.session.messages import WaitingInput
+from actors.session.answers import WaitingInput
 from runtime.cli.chat_usage import report
 from runtime.engine.engine import Engine
 from runtime.engine.session import Session

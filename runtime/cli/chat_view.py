@@ -15,7 +15,7 @@ from actors.log.projection import (
     UserMessage,
 )
 from actors.log.request import content_text
-from actors.session.asks import Ask
+from actors.session.ask import Ask
 from actors.session.live import LiveItem, RequestHeld, StreamDelta
 from runtime.cli.terminal import plain
 

@@ -15,7 +15,7 @@ from actors.ids import SessionId
 from actors.json import JsonValue
 from actors.log.events import Event
 from actors.log.projection import Content
-from actors.session.asks import Ask, ClientWord
+from actors.session.ask import Ask, ClientWord
 from runtime.cli.acks import Acks
 from runtime.cli.plan import SessionPlan, approved
 from runtime.cli.tally import Tally

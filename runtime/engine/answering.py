@@ -6,7 +6,8 @@ from typing import TypeAlias
 import trio
 
 from actors.errors import GreenroomError
-from actors.session.asks import Ask, AskTable, AskWatch, ClientWord
+from actors.session.ask import Ask, ClientWord
+from actors.session.asks import AskTable, AskWatch
 
 OnAsk: TypeAlias = Callable[[Ask], Awaitable[ClientWord | None]]
 Report: TypeAlias = Callable[[str, Exception], None]

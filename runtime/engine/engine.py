@@ -14,7 +14,8 @@ from actors.log.vocabulary import CORE
 from actors.ports.audit import AuditRecord
 from actors.ports.query import EventFilter, FoundPage, QueryCursor
 from actors.ports.store import SessionRecord, SessionRow, Unsettled
-from actors.session.asks import AskOutcome, AskWatch, ClientWord
+from actors.session.ask import AskOutcome, ClientWord
+from actors.session.asks import AskWatch
 from actors.session.interruption import Interruption
 from actors.session.messages import StartChild
 from actors.session.stage import Stage

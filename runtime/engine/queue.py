@@ -5,15 +5,8 @@ from typing import cast
 from actors.ids import MessageId, SessionId
 from actors.log.inbox import ListName
 from actors.log.projection import Content
-from actors.session.messages import (
-    EditInput,
-    Hold,
-    MoveInput,
-    ReadQueue,
-    Release,
-    WaitingInputs,
-    WithdrawInput,
-)
+from actors.session.answers import WaitingInputs
+from actors.session.messages import EditInput, Hold, MoveInput, ReadQueue, Release, WithdrawInput
 from actors.session.stage import Stage
 
 

@@ -15,6 +15,7 @@ from actors.log.blobs import Digest
 from actors.log.events import Event
 from actors.log.projection import Content, Projection
 from actors.ports.store import SessionRow
+from actors.session.answers import PromptReceipt, SessionInspection
 from actors.session.attachments import ANY_TYPE, Attachment
 from actors.session.compaction import CompactionOutcome
 from actors.session.delegation import delegated_input
@@ -33,13 +34,11 @@ from actors.session.messages import (
     Message,
     Occlude,
     Prompt,
-    PromptReceipt,
     ReadInspection,
     ReadProjection,
     Rename,
     Reopen,
     Scope,
-    SessionInspection,
 )
 from actors.session.results import TurnResult
 from actors.session.stage import MANY, Stage

@@ -4,7 +4,8 @@ from typing import cast
 
 from actors.ids import MessageId, SessionId
 from actors.log.events import Event
-from actors.session.messages import AwaitResult, PromptReceipt
+from actors.session.answers import PromptReceipt
+from actors.session.messages import AwaitResult
 from actors.session.results import TurnResult
 from actors.session.stage import Stage
 from runtime.engine.feed import Feed

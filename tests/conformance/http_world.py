@@ -14,7 +14,8 @@ from actors.errors.store import SessionExistsError, SessionNotFoundError
 from actors.log.events import Event
 from actors.ports.store import SessionRecord, SessionRow
 from actors.rules.approval import withdrawn
-from actors.session.asks import Ask, AskTable
+from actors.session.ask import Ask
+from actors.session.asks import AskTable
 from actors.session.interruption import Interruption
 from runtime.engine.engine import Page
 

@@ -12,7 +12,8 @@ from actors.errors.session import SessionClosedError
 from actors.log.events import Event
 from actors.ports.model import Failed, RetryBucket
 from actors.rules.retry import RetryPolicy
-from actors.session.messages import Prompt, PromptReceipt
+from actors.session.answers import PromptReceipt
+from actors.session.messages import Prompt
 from actors.testing.world import CountingIds
 from runtime import Agent, Engine, Limits, Session, open_engine
 from tests.conformance.answers import Unsupported

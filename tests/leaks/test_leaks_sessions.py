@@ -11,7 +11,7 @@ import trio.testing
 
 from actors.kernel.entry import Entry
 from actors.kernel.feed import FeedHub, Subscription
-from actors.session.asks import OpenAsk
+from actors.session.ask import OpenAsk
 from actors.session.desk import Desk
 from actors.session.stage import IDLE_HUBS
 from actors.session.turn import TurnRun

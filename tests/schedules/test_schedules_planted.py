@@ -9,7 +9,8 @@ from schedule_runner import Schedule, run_schedule, told
 
 from actors.kernel.feed import FeedHub
 from actors.rules.approval import Settlement
-from actors.session.asks import AskTable, OpenAsk, Verdict
+from actors.session.ask import OpenAsk, Verdict
+from actors.session.asks import AskTable
 from actors.session.exchange import Exchange
 from actors.session.inputs import Inputs
 from actors.session.journal import Journal

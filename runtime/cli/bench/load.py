@@ -9,7 +9,7 @@ import trio
 
 from actors.errors import GreenroomError
 from actors.ports.model import ModelRequest
-from actors.session.asks import Ask, ClientWord
+from actors.session.ask import Ask, ClientWord
 from actors.testing.script import CallTools, Reply, Say
 from runtime.cli.bench.tools import CalledTool
 from runtime.cli.memory import resident_bytes

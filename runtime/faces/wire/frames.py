@@ -17,7 +17,7 @@ from actors.log.events import Event
 from actors.log.foreign import mend
 from actors.log.wire import event_to_line
 from actors.rules.outbound import RETRY_AFTER_MS
-from actors.session.asks import Ask
+from actors.session.ask import Ask
 from actors.session.live import StreamDelta
 from actors.session.live_events import (
     LiveEvent,

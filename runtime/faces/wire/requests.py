@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias, get_args
 
 import attrs
 
-from actors.session.asks import ClientWord
+from actors.session.ask import ClientWord
 from runtime.faces.wire.errors import DecodeError, ProtocolMismatchError
 from runtime.faces.wire.forms import Field, Form
 

@@ -15,7 +15,7 @@ from actors.ids import SessionIdError
 from actors.json import JsonObject
 from actors.log.events import Event
 from actors.ports.store import SessionRow
-from actors.session.asks import AskOutcome
+from actors.session.ask import AskOutcome
 from runtime.engine.engine import Engine
 from runtime.engine.session import Session
 from runtime.faces.wire import frames
