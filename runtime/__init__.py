@@ -34,6 +34,7 @@ from runtime.engine.session import Session
 from runtime.engine.turn import Turn
 from runtime.engine.usage import SessionUsage
 from runtime.tools.functions import tool
+from runtime.tools.workspace import workspace_tools
 
 __all__ = [
     "ASK",
@@ -76,4 +77,5 @@ __all__ = [
     "TurnResult",
     "open_engine",
     "tool",
+    "workspace_tools",
 ]

@@ -5,7 +5,7 @@ Source: D-280..D-295, C-102, K-14.
 
 import math
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -49,7 +49,8 @@ class LocalShell(Shell):
     """Runs commands with bash, or with sh where there is no bash.
 
     Args:
-        root: where commands run unless they say otherwise, and what ``workspace-write`` may change.
+        roots: what ``workspace-write`` may change, one folder or several; commands run in the first
+            unless they say otherwise.
         mode: what commands may do (L-151); ``danger`` is everything that the engine may.
         network: whether a confined command has the network.
         env: variables for every command; even secrets pass.
@@ -60,7 +61,7 @@ class LocalShell(Shell):
 
     def __init__(
         self,
-        root: str | Path,
+        roots: str | Path | Sequence[str | Path],
         *,
         mode: Mode = "workspace-write",
         network: bool = False,
@@ -68,8 +69,10 @@ class LocalShell(Shell):
         inherit: bool = False,
         ids: IdSource | None = None,
     ) -> None:
-        self._root = str(Path(root).resolve())
-        self._sandbox = Sandbox(mode, self._root, network)
+        given = [roots] if isinstance(roots, str | Path) else roots
+        folders = tuple(str(Path(root).resolve()) for root in given)
+        self._root = folders[0]
+        self._sandbox = Sandbox(mode, folders, network)
         self._env, self._inherit = dict(env or {}), inherit
         self._ids = ids or SystemIds()
 

@@ -1,7 +1,7 @@
 """The sandbox of a command: how each mode is enforced, and the proof that it can be.
 
 ``danger`` needs nothing. The other two need bubblewrap: the whole file system is read-only, in
-``workspace-write`` but for the root and a private /tmp; no network unless it was granted, no
+``workspace-write`` but for the roots and a private /tmp; no network unless it was granted, no
 sockets of other services under /run, no capabilities, and its own process table.
 
 The command is not tied to the thread that started it (``--die-with-parent`` would be: the thread is a
@@ -30,12 +30,21 @@ _ALWAYS: Final = (
 
 
 def confined(
-    command: Sequence[str], mode: Mode, *, root: str, cwd: str, network: bool, program: str
+    command: Sequence[str],
+    mode: Mode,
+    *,
+    roots: Sequence[str],
+    cwd: str,
+    network: bool,
+    program: str,
 ) -> list[str]:
     """Return the command line that runs ``command`` under ``mode``; ``danger`` changes nothing."""
     if mode == "danger":
         return [*command]
-    writable = ["--tmpfs", "/tmp", "--bind", root, root] if mode == "workspace-write" else []  # noqa: S108 - inside
+    writable: list[str] = []
+    if mode == "workspace-write":
+        writable = ["--tmpfs", "/tmp"]  # noqa: S108 - its own, inside
+        writable += [part for root in roots for part in ("--bind", root, root)]
     offline = [] if network else ["--unshare-net"]
     return [program, *_ALWAYS, *offline, *writable, "--chdir", cwd, "--", *command]
 
@@ -45,7 +54,7 @@ class Sandbox:
     """Confines commands to a mode, or refuses them."""
 
     mode: Mode
-    root: str
+    roots: tuple[str, ...]
     network: bool = False
     _proved: str | None = attrs.field(default=None, init=False)
     """The program that was seen to work."""
@@ -66,7 +75,7 @@ class Sandbox:
 
     def _line(self, command: Sequence[str], cwd: str, program: str) -> list[str]:
         return confined(
-            command, self.mode, root=self.root, cwd=cwd, network=self.network, program=program
+            command, self.mode, roots=self.roots, cwd=cwd, network=self.network, program=program
         )
 
     async def _program(self) -> str:
@@ -80,7 +89,7 @@ class Sandbox:
         return self._proved
 
     async def _prove(self, program: str) -> None:
-        line = self._line(["true"], self.root, program)
+        line = self._line(["true"], self.roots[0], program)
         with trio.move_on_after(PROBE_S):
             try:
                 tried = await trio.run_process(

@@ -48,6 +48,13 @@ async def test_the_workspace_can_be_written_and_nothing_beside_it(root):
     assert not Path("/tmp/private").exists()  # noqa: ASYNC240
 
 
+async def test_every_root_can_be_written(root):
+    other = root.parent / "other"
+    other.mkdir()
+    await ran(LocalShell([root, other]), f"touch here; touch {other}/there")
+    assert [p.name for p in (*root.iterdir(), *other.iterdir())] == ["here", "there"]
+
+
 async def test_a_confined_command_has_no_network_unless_it_was_granted(root):
     with socket.create_server(("127.0.0.1", 0)) as server:
         command = f"echo > /dev/tcp/127.0.0.1/{server.getsockname()[1]}"
@@ -67,7 +74,7 @@ async def test_what_left_its_process_group_ends_with_a_confined_command(root):
 
 async def test_a_confined_command_outlives_the_thread_that_started_it(root):
     """A command that was tied to a pooled thread would end when that thread does."""
-    line = confined(["true"], "read-only", root="/", cwd="/", network=False, program="bwrap")
+    line = confined(["true"], "read-only", roots=["/"], cwd="/", network=False, program="bwrap")
     assert "--die-with-parent" not in line
 
 
