@@ -215,7 +215,7 @@ def decide(
         return GiveUp(recorded=True, attempt=state.attempts, reason="hook-stop")
     decision = _same_model(policy, state, failure, r, advice, means)
     final = isinstance(decision, GiveUp)
-    if final and means.fallback and _falls_back(policy, failure):
+    if final and means.fallback and falls_back(policy, failure):
         number = state.fallbacks + 1
         return FallBack(
             attrs.evolve(
@@ -225,7 +225,8 @@ def decide(
     return decision
 
 
-def _falls_back(policy: RetryPolicy, failure: Failure) -> bool:
+def falls_back(policy: RetryPolicy, failure: Failure) -> bool:
+    """Return whether another model may do better after a failure that is final for this one."""
     return failure.bucket in policy.fallback_on or failure.code == NOT_THERE
 
 

@@ -14,7 +14,6 @@ from actors.rules.interrupt import CUT_OFF_TEXT
 from actors.rules.retry import (
     CompactThenRetry,
     Decision,
-    Failure,
     FallBack,
     GiveUp,
     Retry,
@@ -31,6 +30,7 @@ from actors.session.replies import (
     attempt_draft,
     call_draft,
     failure_draft,
+    failure_of,
     message_draft,
     partial_draft,
     retry_data,
@@ -137,15 +137,12 @@ class Exchange:
         return delivered
 
     def _decide(self, failed: Failed) -> Decision:
-        failure = Failure(
-            bucket=failed.bucket, code=failed.code, retry_after_s=failed.retry_after_s
-        )
         agent, chance = self._session.agent, self._session.services.ids.uniform()
         means = RetryMeans(
             compactor=self._session.compact_overflow is not None,
             fallback=self._retries.fallbacks < len(agent.fallbacks),
         )
-        decision = decide(agent.retry, self._retries, failure, chance, means=means)
+        decision = decide(agent.retry, self._retries, failure_of(failed), chance, means=means)
         if isinstance(decision, Retry | CompactThenRetry | FallBack):
             self._retries = decision.state
         return decision

@@ -14,6 +14,7 @@ from actors.log.events import Draft, Event
 from actors.log.foreign import mend
 from actors.ports.model import Failed, ModelRequest
 from actors.rules.assembly import AssembledCall
+from actors.rules.retry import Failure
 from actors.session.call import CallSpec
 from actors.session.drafts import foreign_draft
 
@@ -95,6 +96,11 @@ def remembered_part(delivered: list[JsonObject]) -> list[JsonObject]:
         return delivered
     cut = budget_content(list(delivered))
     return [block for block in cut if isinstance(block, dict)]
+
+
+def failure_of(failed: Failed) -> Failure:
+    """Return what the rules of retries want to know of a failure."""
+    return Failure(bucket=failed.bucket, code=failed.code, retry_after_s=failed.retry_after_s)
 
 
 def waits_too_long(failed: Failed, longest_s: float) -> Failed:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from typing import Final
 
 import trio
 
@@ -28,6 +29,9 @@ from actors.session.sandbox import SandboxModes
 from actors.session.services import LiveSink, Services
 from actors.session.spending import extensions_in, spent_in
 from actors.session.thinking import ThinkingLevels
+
+_BACKGROUND: Final = frozenset(("delegation", "trigger"))
+"""Origins of sessions whose answers no person waits for."""
 
 
 class SessionState:
@@ -194,6 +198,11 @@ class SessionState:
         """The settings of the requests of the running turn."""
         config = self.agent.config
         return {**config, **self._settings} if self._settings else config
+
+    @property
+    def background(self) -> bool:
+        """Whether no person waits for what the running turn says."""
+        return self._background or self.record.origin in _BACKGROUND
 
     def begin_turn(self, *, background: bool) -> None:
         """Fix what holds for a whole turn: the thinking level, and which tools it may see (L-71, L-78).

@@ -4,7 +4,6 @@ Source: D-97, D-105, D-211, D-243, P1.
 """
 
 from collections.abc import Sequence
-from typing import Final
 
 from actors.json import JsonObject
 from actors.log.codec import encode
@@ -17,9 +16,6 @@ from actors.ports.model import Model, ModelRequest, ToolSchema
 from actors.rules.queue import take
 from actors.session.agent import Fallback
 from actors.session.state import SessionState
-
-_BACKGROUND: Final = frozenset(("delegation", "trigger"))
-"""Origins of sessions whose answers no person waits for."""
 
 
 class StepEntry:
@@ -61,7 +57,7 @@ class StepEntry:
             turn=self._turn,
             step=step,
             attempt=attempt,
-            background=self._session.record.origin in _BACKGROUND,
+            background=self._session.background,
             model=self.model.name,
             messages=request_messages(self._session.log.projection().messages),
             tools=schemas,

@@ -12,11 +12,12 @@ from actors.log.json_text import json_text
 from actors.log.project import message_to_wire
 from actors.log.projection import ProjectedMessage, UserMessage
 from actors.log.request import content_text
-from actors.ports.model import Failed, ModelRequest
+from actors.ports.model import Failed, Model, ModelRequest
 from actors.rules.compaction import SUMMARIZER_TIMEOUT_S
 from actors.rules.compaction_settings import CompactionSettings
+from actors.rules.retry import falls_back
 from actors.rules.transcript import prepare, request, split_summary
-from actors.session.replies import usage_draft
+from actors.session.replies import failure_of, usage_draft
 from actors.session.state import SessionState
 from actors.session.stream import Stream
 
@@ -38,22 +39,33 @@ async def summarise(
 ) -> str | Failed:
     """Return the model's summary of the messages, asked for at most ``limit_units`` long.
 
-    An earlier summary among them is carried on, not summarised again. What the request used is logged as
-    ``llm/usage``, whatever becomes of the summary.
+    An earlier summary among them is carried on, not summarised again. It is asked for once; a model that fails
+    is followed by the agent's fallbacks. What a request used is logged as ``llm/usage``, whatever becomes of it.
     """
+    prompt = summary_prompt(hidden, settings, limit_units)
+    agent = session.agent
+    reply = await _asked(session, session.model, prompt)
+    for fallback in agent.fallbacks:
+        if not isinstance(reply, Failed) or not falls_back(agent.retry, failure_of(reply)):
+            break
+        reply = await _asked(session, fallback.model, prompt)
+    return reply
+
+
+async def _asked(session: SessionState, model: Model, prompt: UserMessage) -> str | Failed:
     asked = ModelRequest(
         session_id=session.id,
         turn=session.log.fold.turns,
         step=0,
         purpose="summary",
-        model=session.model.name,
-        messages=(summary_prompt(hidden, settings, limit_units),),
+        model=model.name,
+        messages=(prompt,),
         config=session.agent.config,
     )
     stream = Stream(asked, session.unseen, session.services.limits.silence_s)
     try:
         with trio.move_on_after(SUMMARIZER_TIMEOUT_S):
-            reply = await stream.run(session.model)
+            reply = await stream.run(model)
             return reply if isinstance(reply, Failed) else content_text(list(reply.content))
     finally:
         _note_usage(session, asked.model, stream.delivered().usage)

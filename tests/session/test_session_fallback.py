@@ -4,6 +4,7 @@ import pytest
 import trio
 from promises import keeps_its_promises, of, words
 
+from actors.errors.session import CompactionError
 from actors.rules.retry import RetryPolicy
 from actors.session.live import RequestStarted, StreamDelta
 from actors.testing.model import ScriptedModel
@@ -186,3 +187,41 @@ async def test_a_session_can_say_what_it_falls_back_on(autojump_clock):
         session = await engine.create(agent="falls")
         assert (await session.run("a")).reason == "error"
     assert second.requests == []
+
+
+@pytest.mark.parametrize("failure", [Fail("quota"), Fail("non-retryable", "X", "bad")])
+async def test_a_summary_is_asked_of_the_next_model_when_the_first_cannot(failure, autojump_clock):
+    long = "words " * 400
+    usage = {"input": 9, "output": 1, "totalTokens": 10}
+    first = ScriptedModel(lambda _: Say(long), summaries=lambda _: failure, name="p/first")
+    second = ScriptedModel(
+        lambda _: Say("never"), summaries=lambda _: Say("short", usage=usage), name="p/second"
+    )
+    async with open_engine(agents=[agent(first, second)]) as engine:
+        session = await engine.create(agent="falls")
+        for number in range(8):
+            await session.run(f"{number} {long}")
+        if failure.bucket == "quota":
+            assert (await session.compact()).outcome == "compacted"
+        else:
+            with pytest.raises(CompactionError):
+                await session.compact()
+        events = await keeps_its_promises(engine, session)
+    told = [d["model"] for d in of(events, "llm/usage")]
+    assert told == (["p/second"] if failure.bucket == "quota" else [])
+
+
+async def test_children_and_turns_that_no_person_started_ask_in_the_background():
+    root = model("root", Say("ok"), Say("thanks"))
+    child = model("child", Say("done"))
+    agents = [agent(root), Agent(name="child", model=child)]
+    async with open_engine(agents=agents) as engine:
+        session = await engine.create(agent="falls")
+        ends = 0
+        async with session.events(-1, live=False) as feed:
+            await session.run("a")
+            await session.delegate("do it", agent="child", id="c")
+            while ends < 2:
+                ends += (await feed.receive()).type == "turn/end"
+    assert [r.background for r in child.requests] == [True]
+    assert [r.background for r in root.requests] == [False, True]
