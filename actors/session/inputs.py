@@ -30,13 +30,14 @@ from actors.rules.queue import (
 from actors.session.accepted import accepted_before, check_continuable
 from actors.session.answers import PromptReceipt
 from actors.session.content import content_value
+from actors.session.late_inputs import LateInputs
 from actors.session.live import LiveItem
 from actors.session.messages import Prompt, QueueOperation, Release, WithdrawInput
-from actors.session.prompt_admission import admission_drafts
 from actors.session.queueing import queue_drafts
 from actors.session.repair import pick_up
 from actors.session.state import SessionState
 from actors.session.turn import TurnRun
+from actors.session.turn_opening import opening_drafts
 from actors.session.waiters import Waiters
 
 
@@ -53,8 +54,7 @@ class Inputs:
         self.turn_ended: Callable[[], None] | None = None
         """Called when a turn has ended by itself."""
         self.waiters = Waiters(session)
-        self._late: list[tuple[JsonObject, MessageId, Reply[object]]] = []
-        """Input that came while the session was being closed."""
+        self._late = LateInputs(session.journal)
 
     @property
     def running(self) -> bool:
@@ -99,8 +99,7 @@ class Inputs:
         """The actor has left: a turn that was never started has no end but this."""
         if self._turn is not None:
             self._turn.done.fail(error)
-        for _, _, reply in self._late:
-            reply.fail(error)
+        self._late.lost(error)
 
     def interrupt(self, cause: str) -> bool:
         """Interrupt the turn; False when none runs."""
@@ -133,7 +132,7 @@ class Inputs:
             data["background"] = True
         if self._session.log.fold.closed:
             self._check_closing()
-            self._late.append((data, message_id, reply))
+            self._late.keep(data, message_id, reply)
             return None
         self._session.check_answerable()
         started = self._place(data, steer=message.when == "now", background=message.background)
@@ -288,25 +287,11 @@ class Inputs:
         number = log.fold.turns + 1
         self._session.begin_turn(background=in_background(messages))
         events = self._session.journal.post(
-            *self._unfinished(),
-            *self._admission(),
-            *(Draft("agent/inbox/spliced", record.data()) for record in records),
-            *(Draft("user/message", message) for message in messages),
-            Draft("turn/start", {"turn": number}),
+            *opening_drafts(self._session, records, messages, number)
         )
+        self._session.admitted = (self._session.agent.system,)
         self._turn = TurnRun(self._session, number, events[0].seq)
         self._spawned = False
-
-    def _unfinished(self) -> tuple[Draft, ...]:
-        """Close a turn that a caller appended and left open."""
-        return self._session.log.closers() if self._session.log.fold.open_turn else ()
-
-    def _admission(self) -> list[Draft]:
-        prompt = self._session.agent.system
-        if self._session.admitted == (prompt,):
-            return []
-        self._session.admitted = (prompt,)
-        return admission_drafts(self._session.log.projection().messages, prompt)
 
     async def _run(self) -> None:
         turn = self._turn
@@ -318,7 +303,7 @@ class Inputs:
             turn.left.set(None)
             self._session.between_steps()
             self.waiters.turn_ended()
-            self._say_late()
+            self._late.say()
             if self._leaving and self._session.journal.wake is not None:
                 self._session.journal.wake()  # the actor waits for nothing else
         latch, self._latch = self._latch, Latch()
@@ -332,16 +317,3 @@ class Inputs:
             self.wake()
         self._make_room()
         self.tell_stranded()
-
-    def _say_late(self) -> None:
-        """The turn of a session that was being closed has ended: log what came meanwhile (L-61)."""
-        late, self._late = self._late, []
-        for data, message_id, reply in late:
-            high_water = len(self._session.log)
-            try:
-                self._session.journal.post(Draft("user/message", data))
-            except GreenroomError as refused:
-                reply.fail(refused)
-            else:
-                receipt = PromptReceipt(message_id, "injected", high_water)
-                self._session.journal.acknowledge(reply, receipt)

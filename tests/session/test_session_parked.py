@@ -183,3 +183,14 @@ async def test_who_waits_for_background_input_over_its_budget_is_told(autojump_c
             await session.send(Prompt(number, number, source="schedule", background=True))
             await outcome(lambda number=number: session.result(number), told)
     assert told == ["ok", PARKED]
+
+
+async def test_a_prompt_that_is_refused_does_not_cost_the_next_one_its_system_prompt():
+    model = ScriptedModel([Say("ok")])
+    async with open_engine(model=model, system="Be kind.") as engine:
+        session = await engine.create()
+        with pytest.raises(GreenroomError) as refused:
+            await session.run("half a pair \ud83d")
+        assert refused.value.code == "SESSION_EVENT_DATA_INVALID"
+        await session.run("hello")
+    assert [m.content for m in model.requests[0].messages] == ["Be kind.", "hello"]
