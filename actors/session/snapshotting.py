@@ -17,13 +17,15 @@ from actors.ports.store import EventStore, Loaded, Snapshot
 from actors.session.state import SessionState
 
 EVERY: Final = 1024
-"""Events between two snapshots in the life of a session."""
+"""Events between two snapshots in the life of a session, at least."""
+SHARE: Final = 32
+"""One part in so many of a long log comes between two snapshots: each names all its calls and messages."""
 AT_REST: Final = 256
 """Events since the last one that make it worth while to write one more at rest."""
 MOST_NODES: Final = 4096
 """A surface with more is folded anew: writing it down would hold everybody up."""
 MOST_BYTES: Final = 16 * 1024 * 1024
-"""A larger snapshot is not kept."""
+"""A larger snapshot is not kept. About a million events come to that, by the names of their calls and messages."""
 WRITING_S: Final = 5.0
 """How long a session that goes to rest waits for the store."""
 _WORTH: Final = 2
@@ -47,7 +49,8 @@ class SnapshotKeeper:
 
     def flushed(self) -> None:
         """Something became durable, and who waited for it was told: write a snapshot when it is time."""
-        if len(self._session.log) - self._seen >= EVERY and not (self._under_way or self._leaving):
+        due = len(self._session.log) - self._seen >= max(EVERY, self._seen // SHARE)
+        if due and not (self._under_way or self._leaving):
             snapshot = self._taken()
             if snapshot is not None:
                 self._session.spawn(lambda: self._write(snapshot))
