@@ -56,7 +56,7 @@ def test_the_table_of_calls_names_what_an_embedder_can_call() -> None:
     assert len(named) >= 20
     assert [name for owner, name in named if not hasattr(owners[owner], name)] == []
     assert sorted(name for owner, name in named if owner == "session") == sorted(
-        name for name in vars(Session) if not name.startswith("_") and name not in NOT_SHOWN
+        name for name in dir(Session) if not name.startswith("_") and name not in NOT_SHOWN
     )
 
 
