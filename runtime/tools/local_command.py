@@ -72,7 +72,7 @@ class LocalCommand:
         await self.stderr.flush()
         return left
 
-    async def serve(self, stdin: bytes) -> None:
+    async def exchange(self, stdin: bytes) -> None:
         """Feed the command and take in its streams."""
         process = self._process
         async with trio.open_nursery() as nursery:
@@ -126,7 +126,7 @@ async def open_command(
     command = await _started(line, spec, mark)
     try:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(command.serve, spec.stdin)
+            nursery.start_soon(command.exchange, spec.stdin)
             yield command
             nursery.cancel_scope.cancel()
     finally:

@@ -7,7 +7,6 @@ Source: D-283, D-294, D-296, K-14.
 """
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import Final
 
 import attrs
@@ -128,15 +127,18 @@ def _whole(stdout: Stream, stderr: Stream) -> Whole | None:
 
 
 async def _both(first: Whole, second: Whole, *, split: bool) -> AsyncGenerator[bytes, None]:
-    async with aclosing(first()) as pieces:
+    pieces = first()
+    try:
         async for piece in pieces:
             yield piece
-    if not split:
-        return
-    yield b"\n[stderr]\n"
-    async with aclosing(second()) as pieces:
-        async for piece in pieces:
-            yield piece
+        if split:
+            yield b"\n[stderr]\n"
+            await pieces.aclose()
+            pieces = second()
+            async for piece in pieces:
+                yield piece
+    finally:
+        await pieces.aclose()
 
 
 def _measure(stream: Stream) -> JsonObject:
