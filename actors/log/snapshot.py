@@ -25,6 +25,7 @@ from actors.log.message_projections import Projections
 from actors.log.names import Names
 from actors.log.snapshot_state import fill_state, needed_seqs, state_to_json
 from actors.log.state import State
+from actors.log.steps import LASTING, STEPS
 from actors.log.stored import StoredEvents
 from actors.log.surface import Node
 from actors.log.vocabulary import Vocabulary
@@ -36,8 +37,11 @@ _MAGIC: Final = b"GRNSNAP1"
 _DIGEST_BYTES: Final = 16
 _LENGTHS: Final = Struct("<7Q")
 _BEGIN: Final = len(_MAGIC) + _DIGEST_BYTES
-_SHAPE: Final = [[field.name for field in attrs.fields(cls)] for cls in (State, Node, Call, Event)]
-"""A field more or less is another version, also when nobody thought of raising it."""
+_FIELDS: Final = [[field.name for field in attrs.fields(cls)] for cls in (State, Node, Call, Event)]
+_SHAPE: Final = blake2b(
+    repr((_FIELDS, sorted(STEPS), sorted(LASTING))).encode(), digest_size=_DIGEST_BYTES
+).hexdigest()
+"""A field or a word with a meaning more or less is another version, also when nobody thought of raising it."""
 _Marks: TypeAlias = tuple[Replace | Hide | None, tuple[int, ...] | None, bool]
 _NO_MARKS: Final[_Marks] = (None, None, False)
 _OPS: Final[dict[str, type[Replace] | type[Hide]]] = {"replace": Replace, "hide": Hide}
