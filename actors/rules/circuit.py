@@ -48,10 +48,9 @@ class Circuit:
         return attrs.evolve(self, failed=0, opened_s=None, trying=False)
 
     def down(self, now_s: float) -> "Circuit":
-        """Return the circuit after a failure that says the provider is down."""
+        """Return the circuit after a failure that says the provider is down; one that tried opens it again."""
         failed = self.failed + 1
-        opens = self.trying or failed >= self.failures
-        opened_s = now_s if opens else self.opened_s
+        opened_s = now_s if failed >= self.failures else self.opened_s
         return attrs.evolve(self, failed=failed, opened_s=opened_s, trying=False)
 
     def unknown(self) -> "Circuit":
