@@ -261,3 +261,22 @@ async def test_a_fork_in_mid_turn_holds_what_was_closed_and_nothing_leaks_in(aut
         assert (await fork.run("and here")).text == "in the fork"
         assert Log.load(await stored(engine, session.id)).closers() == ()
         await keeps_its_promises(engine, fork)
+
+
+@pytest.mark.parametrize("when", ["now", "next"])
+async def test_input_that_comes_just_as_a_turn_ends_is_neither_lost_nor_taken_twice(
+    when, autojump_clock
+):
+    async with open_engine(model=ScriptedModel(lambda _request: Say("ok"))) as engine:
+        for ticks in range(60):
+            session = await engine.create()
+            first = await session.prompt("one", message_id="1")
+            for _ in range(ticks):
+                await trio.lowlevel.checkpoint()
+            second = await session.prompt("two", message_id="2", when=when)
+            with trio.fail_after(5):
+                assert (await first.result()).completed
+                assert (await second.result()).completed
+            events = await keeps_its_promises(engine, session)
+            assert [d["id"] for d in of(events, "user/message")] == ["1", "2"]
+            assert 1 <= words(events).count("turn/start") <= 2
