@@ -15,11 +15,13 @@ import trio
 from actors.errors.workspace import ShellFailedError
 from actors.ports.shell import ShellSpec, StopCause
 from runtime.tools.capture import Capture
-from runtime.tools.process_family import KILL_S, ProcessFamily
+from runtime.tools.process_family import KILL_S, ProcessFamily, present
 from runtime.tools.waiting import first_of
 
 GRACE_S: Final = 3.0
 """Between TERM and KILL, and for pipes that somebody else holds open (D-289)."""
+SETTLE_S: Final = 0.1
+"""What is about to end anyway may take so long behind the command, such as the process table of a sandbox."""
 MARK: Final = "GREENROOM_COMMAND"
 """The variable that names the command in the environment of all its processes."""
 
@@ -30,10 +32,10 @@ class LocalCommand:
     Its process is not reaped before all its processes have ended: see :class:`ProcessFamily`.
     """
 
-    def __init__(self, process: trio.Process, handle: int, spec: ShellSpec, mark: str) -> None:
-        self._process, self._handle = process, handle
+    def __init__(self, process: trio.Process, spec: ShellSpec, family: ProcessFamily) -> None:
+        self._process, self._family = process, family
+        self._handle = os.pidfd_open(process.pid)
         self.stdout, self.stderr = Capture(spec.stdout_bytes), Capture(spec.stderr_bytes)
-        self._family = ProcessFamily(process.pid, f"{MARK}={mark}")
         self._status: int | None = None
         self._alone = False
         """No process of it lives any more."""
@@ -64,6 +66,8 @@ class LocalCommand:
         """
         if not hurry:
             await first_of(self._drained, stop, trio.current_time() + GRACE_S)
+            with trio.move_on_after(SETTLE_S):
+                await self._family.emptied()
         left = await self._family.stop(GRACE_S)
         self._alone = not left or not await self._family.count()
         with trio.move_on_after(GRACE_S):
@@ -135,6 +139,7 @@ async def open_command(
 
 
 async def _started(line: Sequence[str], spec: ShellSpec, mark: str) -> LocalCommand:
+    strangers = present()
     try:
         process = await trio.lowlevel.open_process(
             line,
@@ -147,7 +152,8 @@ async def _started(line: Sequence[str], spec: ShellSpec, mark: str) -> LocalComm
         )
     except (OSError, ValueError) as failed:
         raise ShellFailedError(f"{line[0]} in {spec.cwd}: {failed}") from failed
-    return LocalCommand(process, os.pidfd_open(process.pid), spec, mark)
+    family = ProcessFamily(process.pid, f"{MARK}={mark}", strangers)
+    return LocalCommand(process, spec, family)
 
 
 async def _feed(sink: trio.abc.SendStream, data: bytes) -> None:

@@ -2,7 +2,8 @@
 
 A command is the leader of a session of its own, so its process group, and groups that job control made
 below it, are found by that. A process that left the session is found by a variable that the command's
-environment carries. Reading /proc and sending signals happens in threads.
+environment carries; only those are looked at that were not there before the command. Reading /proc and
+sending signals happens in threads.
 
 Source: D-289, P7.
 """
@@ -10,7 +11,6 @@ Source: D-289, P7.
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -33,7 +33,6 @@ class _Stat:
 
     pid: int
     state: bytes
-    session: int
     threads: int
     started: int
     """In ticks since the machine was started; with the pid it names a process for ever."""
@@ -42,6 +41,11 @@ class _Stat:
     def lives(self) -> bool:
         """Whether it can still do something; a zombie whose other threads run can."""
         return self.state not in _DEAD and (self.state != _ZOMBIE or self.threads > 1)
+
+
+def present() -> frozenset[int]:
+    """Return the numbers of all processes."""
+    return frozenset(int(name) for name in os.listdir(_PROC) if name.isdigit())  # noqa: PTH208 - names alone
 
 
 class ProcessFamily:
@@ -53,12 +57,11 @@ class ProcessFamily:
     Args:
         leader: the process id of the command, which leads a session.
         mark: ``NAME=value`` as it stands in the command's environment and in no other's.
+        strangers: what :func:`present` gave before the command was started.
     """
 
-    def __init__(self, leader: int, mark: str) -> None:
-        self._leader, self._mark = leader, mark.encode()
-        stat = _stat(leader)
-        self._since = stat.started if stat is not None else 0
+    def __init__(self, leader: int, mark: str, strangers: frozenset[int]) -> None:
+        self._leader, self._mark, self._strangers = leader, mark.encode(), strangers
 
     async def stop(self, grace_s: float) -> int:
         """End all of them: TERM, and KILL after the grace; returns how many there were.
@@ -72,7 +75,7 @@ class ProcessFamily:
         if not found:
             return 0
         with trio.move_on_after(grace_s):
-            await self._emptied()
+            await self.emptied()
             return found
         with trio.move_on_after(KILL_S):
             delay_s = POLL_S
@@ -85,7 +88,8 @@ class ProcessFamily:
         """Return how many live."""
         return len(await trio.to_thread.run_sync(self._members))
 
-    async def _emptied(self) -> None:
+    async def emptied(self) -> None:
+        """Wait until none lives."""
         delay_s = POLL_S
         while await self.count():
             await trio.sleep(delay_s)
@@ -106,12 +110,15 @@ class ProcessFamily:
         return len(members)
 
     def _members(self) -> list[_Stat]:
-        return [stat for stat in _all_stats() if stat.lives and self._is_mine(stat)]
+        mine = [_stat(pid) for pid in present() if self._is_mine(pid)]
+        return [stat for stat in mine if stat is not None and stat.lives]
 
-    def _is_mine(self, stat: _Stat) -> bool:
-        if stat.session == self._leader:
-            return True
-        return stat.started >= self._since and self._is_marked(stat.pid)
+    def _is_mine(self, pid: int) -> bool:
+        try:
+            session = os.getsid(pid)
+        except OSError:
+            return False
+        return session == self._leader or (pid not in self._strangers and self._is_marked(pid))
 
     def _is_marked(self, pid: int) -> bool:
         try:
@@ -135,16 +142,10 @@ def _send(member: _Stat, number: signal.Signals) -> None:
         os.close(handle)
 
 
-def _all_stats() -> Iterator[_Stat]:
-    for name in os.listdir(_PROC):  # noqa: PTH208 - names alone, several times a second
-        if name.isdigit() and (stat := _stat(int(name))) is not None:
-            yield stat
-
-
 def _stat(pid: int) -> _Stat | None:
     try:
         raw = (_PROC / str(pid) / "stat").read_bytes()
     except OSError:
         return None
     fields = raw[raw.rindex(b")") + 2 :].split()  # a name may hold blanks and brackets
-    return _Stat(pid, fields[0], int(fields[3]), int(fields[17]), int(fields[19]))
+    return _Stat(pid, fields[0], int(fields[17]), int(fields[19]))

@@ -203,7 +203,7 @@ async def test_a_background_command_ends_with_its_session(tools, word, end):
     async with open_engine(model=model, tools=list(tools.values()), on_ask=approve) as engine:
         session = await engine.create()
         assert (await session.run("go")).completed
-        assert living(word)
+        await appears(word)
         if end == "close":
             await session.close()
             with trio.fail_after(10):
