@@ -50,7 +50,7 @@ class SnapshotKeeper:
     def flushed(self) -> None:
         """Something became durable, and who waited for it was told: write a snapshot when it is time."""
         due = len(self._session.log) - self._seen >= max(EVERY, self._seen // SHARE)
-        if due and not (self._under_way or self._leaving):
+        if due and self._under_way is None and not self._leaving:
             snapshot = self._taken()
             if snapshot is not None:
                 self._session.spawn(lambda: self._write(snapshot))
