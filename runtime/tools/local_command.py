@@ -15,6 +15,7 @@ import trio
 from actors.errors.workspace import ShellFailedError
 from actors.ports.shell import ShellSpec, StopCause
 from runtime.tools.capture import Capture
+from runtime.tools.deathwatch import Deathwatch, watch_over
 from runtime.tools.process_family import KILL_S, ProcessFamily, present
 from runtime.tools.waiting import first_of
 
@@ -36,6 +37,7 @@ class LocalCommand:
         self._process, self._family = process, family
         self._handle = os.pidfd_open(process.pid)
         self.stdout, self.stderr = Capture(spec.stdout_bytes), Capture(spec.stderr_bytes)
+        self._watch: Deathwatch | None = None
         self._status: int | None = None
         self._alone = False
         """No process of it lives any more."""
@@ -54,6 +56,14 @@ class LocalCommand:
             return signal.Signals(-self._status).name
         except ValueError:  # a real-time signal
             return f"SIG{-self._status}"
+
+    async def guard(self) -> None:
+        """See to it that the command does not outlive the engine, whatever happens to that.
+
+        Raises:
+            ShellFailedError: nobody can.
+        """
+        self._watch = await watch_over(self._process.pid)
 
     async def until(self, stop: trio.Event, deadline_s: float) -> StopCause | None:
         """Wait for the end of the command itself; returns why it should end when that comes first."""
@@ -103,6 +113,8 @@ class LocalCommand:
             if stream is not None:
                 await trio.aclose_forcefully(stream)
         os.close(self._handle)
+        if self._watch is not None:
+            await self._watch.end()
         if not self._alone or self._status is None:
             raise ShellFailedError("a process of the command does not die")
 
@@ -129,6 +141,7 @@ async def open_command(
     """
     command = await _started(line, spec, mark)
     try:
+        await command.guard()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(command.exchange, spec.stdin)
             yield command

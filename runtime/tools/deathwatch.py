@@ -1,0 +1,53 @@
+"""What ends a command when the engine itself is killed and can end nothing any more.
+
+A small process waits at a pipe whose other end only the engine has. When the engine is gone, however
+that happened, the pipe ends, and the process kills the group of the command. A signal that the kernel
+sends at the death of a parent would not do: the parent is the thread that started the command, and
+that one ends long before.
+
+Source: P7.
+"""
+
+import subprocess
+from typing import Final
+
+import trio
+
+from actors.errors.workspace import ShellFailedError
+
+_WATCH: Final = 'read -r _ || kill -s KILL -- "-$0"'
+
+
+class Deathwatch:
+    """Watches for one command; see :func:`watch_over`."""
+
+    def __init__(self, process: trio.Process) -> None:
+        self._process = process
+
+    async def end(self) -> None:
+        """The command has ended: watch no longer."""
+        self._process.kill()
+        await self._process.wait()
+        assert self._process.stdin is not None
+        await trio.aclose_forcefully(self._process.stdin)
+
+
+async def watch_over(leader: int) -> Deathwatch:
+    """Watch over the process group of a command until :meth:`Deathwatch.end`.
+
+    Raises:
+        ShellFailedError: it cannot be started.
+    """
+    try:
+        process = await trio.lowlevel.open_process(
+            ["/bin/sh", "-c", _WATCH, str(leader)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env={},
+            start_new_session=True,
+        )
+    except OSError as failed:
+        raise ShellFailedError(f"nothing can watch over the command: {failed}") from failed
+    return Deathwatch(process)
