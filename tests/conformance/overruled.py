@@ -104,7 +104,6 @@ ADDED_WORDS: tuple[tuple[str, str], ...] = (
     ("session/reopened", "log-only"),
     ("session/title", "log-only"),
     ("image/offload", "log-only"),
-    ("image/offload", "log-only"),
 )
 
 
