@@ -136,6 +136,10 @@ class Gate:
             signal = execution.cancelled
             return await put_ask(self._session, same_ask, signal, again=True, then=ruling)
         if settled is None:
+            if call.seq >= self._session.journal.committed:
+                await (
+                    self._session.journal.durable()
+                )  # readers see a call before the question about it
             return await put_ask(self._session, ask, execution.cancelled, then=ruling)
         decided = settled.outcome
         audit = [decided_draft(ask.id, decided.decision, decided.source)] if settled.audited else []

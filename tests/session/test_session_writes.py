@@ -79,3 +79,25 @@ async def test_calls_start_and_end_for_a_reader_behind_the_durable_events_they_r
         rests_on = {"tool/call"} | ({"gate/decision"} if isinstance(item, CallStarted) else set())
         named = {e.type for e in before if f'"toolCallId":"{item.tool_call_id}"'.encode() in e.body}
         assert rests_on <= named
+
+
+async def test_a_reader_has_seen_the_call_when_it_is_asked_about(autojump_clock):
+    model = ScriptedModel([CallTools(Call("count")), Say("done")])
+    store, words = WritesNoted(), []
+    async with open_engine(store, model=model, tools=[CountingTool()]) as engine:
+        session = await engine.create()
+
+        async def follow():
+            async with session.events(-1) as feed:
+                async for item in feed:
+                    words.append(item.type if isinstance(item, Event) else None)
+
+        async with trio.open_nursery() as nursery, engine.asks() as asks:
+            nursery.start_soon(follow)
+            turn = await session.prompt("go")
+            ask = await anext(asks)
+            assert "tool/call" in words
+            await engine.answer(ask.id, "approve")
+            assert (await turn.result()).completed
+            nursery.cancel_scope.cancel()
+    assert ["approval/asked"] in store.writes
