@@ -3,9 +3,9 @@
 A stream never raises for what the provider does: a failure is the final part :class:`Failed` (L-21).
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import attrs
 
@@ -160,6 +160,9 @@ Part: TypeAlias = (
 )
 
 
+Refresh: TypeAlias = Callable[[], Awaitable[bool]]
+
+
 class Model(Protocol):
     """Answers requests with streams of parts."""
 
@@ -176,5 +179,18 @@ class Model(Protocol):
 
         Cancellation:
             Leaving by cancellation closes the connection at once.
+        """
+        ...
+
+
+@runtime_checkable
+class Refreshing(Protocol):
+    """A model that can renew its credentials (L-101)."""
+
+    @property
+    def refresh(self) -> Refresh | None:
+        """Renews the credentials and returns whether that worked; None when this one has no way to.
+
+        Called once a turn after a failure of authentication; at most 30 s are waited for it.
         """
         ...

@@ -1,6 +1,6 @@
 """The requests of one turn: the model is asked, and asked again as the retry rules say.
 
-Source: L-11, L-90..L-100, K-10, N-4.
+Source: L-11, L-90..L-101, K-10, N-4.
 """
 
 import trio
@@ -16,6 +16,7 @@ from actors.rules.retry import (
     Decision,
     FallBack,
     GiveUp,
+    RefreshThenRetry,
     Retry,
     RetryMeans,
     RetryState,
@@ -41,6 +42,9 @@ from actors.session.replies import (
 from actors.session.state import SessionState
 from actors.session.step_entry import StepEntry
 from actors.session.stream import Stream
+
+REFRESH_S = 30.0
+"""How long renewing credentials may take."""
 
 
 class Exchange:
@@ -105,6 +109,10 @@ class Exchange:
         delivered = self._delivered()
         decision = self._decide(failed)
         attempted = attempt_draft(failed, request, delivered)
+        if isinstance(decision, RefreshThenRetry):
+            if await self._refresh(failed, attempted, decision):
+                return True
+            decision = self._decide(failed, may_refresh=False)
         if isinstance(decision, Retry):
             await self._wait(failed, attempted, decision)
             return True
@@ -136,10 +144,11 @@ class Exchange:
         self._session.spend(self._entry.model.name, delivered.usage)
         return delivered
 
-    def _decide(self, failed: Failed) -> Decision:
+    def _decide(self, failed: Failed, *, may_refresh: bool = True) -> Decision:
         agent, chance = self._session.agent, self._session.services.ids.uniform()
         means = RetryMeans(
             compactor=self._session.compact_overflow is not None,
+            refresher=may_refresh and self._entry.refresh is not None,
             fallback=self._retries.fallbacks < len(agent.fallbacks),
         )
         decision = decide(agent.retry, self._retries, failure_of(failed), chance, means=means)
@@ -170,6 +179,25 @@ class Exchange:
         scheduled = retry_data("scheduled", number, len(fallbacks)) | named
         scheduled |= {"errorMessage": failed.message, "decidedBy": "host"}
         await self._session.journal.commit(attempted, foreign_draft("llm/retry", scheduled))
+
+    async def _refresh(self, failed: Failed, attempted: Draft, decided: RefreshThenRetry) -> bool:
+        """The credentials are refused: renew them once; where that fails nothing is written of it (L-101)."""
+        renew, renewed = self._entry.refresh, False
+        assert renew is not None
+        with trio.move_on_after(REFRESH_S):
+            try:
+                renewed = await renew()
+            except Exception:  # noqa: BLE001 - the boundary of the model
+                renewed = False
+        if renewed:
+            self._retries = decided.state
+            data = self._retry_data("scheduled", 1) | {
+                "reason": "auth-refresh",
+                "decidedBy": "host",
+            }
+            data["errorMessage"] = failed.message
+            await self._session.journal.commit(attempted, foreign_draft("llm/retry", data))
+        return renewed
 
     async def _make_room(self, failed: Failed, attempted: Draft) -> bool:
         """The request did not fit: compact once; False when that gains nothing (L-100)."""

@@ -12,7 +12,7 @@ from actors.log.request import request_messages
 from actors.log.request_context import RequestContext, context_change
 from actors.log.request_header import header_of, header_snapshot
 from actors.log.tool_changes import tool_change
-from actors.ports.model import Model, ModelRequest, ToolSchema
+from actors.ports.model import Model, ModelRequest, Refresh, Refreshing, ToolSchema
 from actors.rules.queue import take
 from actors.session.agent import Fallback
 from actors.session.state import SessionState
@@ -26,6 +26,11 @@ class StepEntry:
         self._turn = turn
         self.fallback: Fallback | None = None
         """Who answers instead of the agent's model."""
+
+    @property
+    def refresh(self) -> Refresh | None:
+        """How the model renews its credentials, when it can."""
+        return self.model.refresh if isinstance(self.model, Refreshing) else None
 
     @property
     def model(self) -> Model:

@@ -13,6 +13,8 @@ from actors.ports.model import (
     ModelRequest,
     Part,
     RateReport,
+    Refresh,
+    Refreshing,
     TextDelta,
     ThinkingDelta,
     ToolCallDelta,
@@ -42,6 +44,11 @@ class GovernedModel:
     def name(self) -> str:
         """``provider/model``, as it is written to the log."""
         return self.model.name
+
+    @property
+    def refresh(self) -> Refresh | None:
+        """How the model renews its credentials, when it can."""
+        return self.model.refresh if isinstance(self.model, Refreshing) else None
 
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Part]]:
         """Open one stream; see the port.
