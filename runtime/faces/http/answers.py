@@ -11,13 +11,14 @@ from starlette.responses import Response
 
 from actors.errors import GreenroomError
 from runtime.faces.wire.frames import WireFrame, error_frame
+from runtime.faces.wire.shapes import to_json
 
 JSON: Final = "application/json"
 
 
 def json_answer(value: object, status: int = 200) -> Response:
-    """Return a JSON body."""
-    return Response(orjson.dumps(value), status, media_type=JSON)
+    """Return a JSON body; records may stand anywhere in it."""
+    return Response(to_json(value), status, media_type=JSON)
 
 
 def error_answer(error: GreenroomError) -> Response:

@@ -17,9 +17,8 @@ from actors.ports.world import Clock
 from runtime.engine.engine import Engine
 from runtime.faces.http.answers import error_answer, text_answer
 from runtime.faces.http.bodies import ClientGoneError
-from runtime.faces.http.call import Call, Endpoint, Services
+from runtime.faces.http.call import Endpoint, Services, read_call
 from runtime.faces.http.clients import Clients
-from runtime.faces.http.endpoints import WIRE
 from runtime.faces.http.extension_routes import RouteCall, Routes
 from runtime.faces.http.gate import (
     Bound,
@@ -32,6 +31,7 @@ from runtime.faces.http.gate import (
 )
 from runtime.faces.http.limits import HttpLimits
 from runtime.faces.http.patterns import CookieAuth, Match, SelfAuth, TokenAuth, match_path
+from runtime.faces.http.table import ENDPOINTS
 from runtime.faces.wire.errors import ForbiddenError, OverloadedError
 from runtime.faces.wire.verbs import Verbs
 from runtime.world import SystemClock
@@ -69,7 +69,7 @@ class HttpFace:
         """Set it to end: streams end cleanly, and everything else is answered with 503."""
         self._token, self._report = token or None, report
         self._routes = routes or Routes()
-        self.endpoints: Sequence[Endpoint] = WIRE
+        self.endpoints: Sequence[Endpoint] = ENDPOINTS
         self._services = Services(
             engine=engine,
             verbs=Verbs(engine),
@@ -77,6 +77,7 @@ class HttpFace:
             limits=bounds,
             clock=clock or SystemClock(),
             drain=self.drain,
+            endpoints=self.endpoints,
             strict_interrupt=strict_interrupt,
         )
 
@@ -122,8 +123,9 @@ class HttpFace:
         if self.drain.is_set():
             raise OverloadedError("the server is going down")
         client = client_of(request)
-        call = Call(request=request, params=match.params, client=client, services=self._services)
-        return await endpoint.handler(call)
+        services = self._services
+        call = await read_call(endpoint, request, match.params, client=client, services=services)
+        return endpoint.reply.answer(await endpoint.handler(call))
 
     def _find(self, method: str, path: str) -> tuple[Endpoint, Match] | None:
         for endpoint in self.endpoints:

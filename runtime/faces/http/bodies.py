@@ -3,7 +3,9 @@
 Source: H-13, N-18.
 """
 
-from typing import Any
+import json
+from collections import Counter
+from typing import Any, Final
 
 import orjson
 import trio
@@ -11,6 +13,9 @@ from starlette.requests import Request
 from starlette.types import Receive
 
 from runtime.faces.wire.errors import BodyTooLargeError, BodyTooSlowError, DecodeError
+
+_SMALL_BYTES: Final = 65_536
+"""What is read at once; a larger body is read in a thread, so that nobody else waits for it."""
 
 
 class ClientGoneError(Exception):
@@ -57,10 +62,38 @@ async def read_json(request: Request, limit_bytes: int, limit_s: float) -> dict[
         ClientGoneError: the client hung up.
     """
     body = await read_body(request.receive, limit_bytes, limit_s)
+    if len(body) <= _SMALL_BYTES:
+        return parse_object(body)
+    return await trio.to_thread.run_sync(parse_object, body)
+
+
+def parse_object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object of a text; no text is an empty object.
+
+    Two readers could not read it differently: a name stands once in an object, and a number is what its
+    digits say.
+
+    Raises:
+        DecodeError: it is none, or nested too deeply.
+    """
     try:
-        value = orjson.loads(body) if body else {}
-    except orjson.JSONDecodeError as error:
+        value = _exactly(body) if body else {}
+    except (ValueError, RecursionError) as error:
         raise DecodeError(f"the body is no JSON: {error}") from None
     if not isinstance(value, dict):
         raise DecodeError("the body is not a JSON object")
     return value
+
+
+def _exactly(body: bytes) -> object:
+    """Parse twice: one reader knows what is JSON, the other tells names apart and keeps large numbers."""
+    orjson.loads(body)
+    return json.loads(body.decode(), object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise DecodeError(f"the name {twice[:80]!r} stands twice in an object")
+    return made

@@ -5,12 +5,17 @@ Source: H-10, H-20..H-30, H-40..H-43, N-17, N-19.
 
 from typing import Final
 
-from actors.errors.control import InactiveError
-from runtime.faces.http.answers import json_answer, nothing
-from runtime.faces.http.call import NO_FIELDS, Answer, Call, Endpoint
+from actors.errors.control import InactiveError, ReplayConflictError
+from actors.errors.input import ContentError, QueueFullError
+from actors.errors.log import EventDataError, OverBudgetError, SpawnRateLimitError
+from actors.errors.session import AgentUnknownError, ModelMissingError, SessionClosedError
+from runtime.faces.http.call import Call, Endpoint, Reply
+from runtime.faces.http.session_endpoints import LIVE, STORED
 from runtime.faces.http.stream import EventStream, Subscription, cursor_of
-from runtime.faces.wire.errors import DecodeError
+from runtime.faces.wire.errors import CursorError, DecodeError
 from runtime.faces.wire.forms import Field, Form
+from runtime.faces.wire.frames import WireFrame
+from runtime.faces.wire.replies import Ack, DecideResult, Entries, SessionList
 from runtime.faces.wire.requests import (
     DECIDE_FORM,
     ENTRIES_FORM,
@@ -40,44 +45,42 @@ DECIDE_QUERY: Final = Form(
 )
 
 
-async def prompt(call: Call) -> Answer:
+async def prompt(call: Call) -> WireFrame:
     """Hand input to a session."""
-    request = PromptRequest(**await call.body(PROMPT_FORM))
+    request = PromptRequest(**call.body)
     if request.session_id is None:
         call.services.clients.spawn(call.client)
-    return json_answer(await call.services.verbs.prompt(request, call.client))
+    return await call.services.verbs.prompt(request, call.client)
 
 
-async def interrupt(call: Call) -> Answer:
+async def interrupt(call: Call) -> None:
     """End what runs in a session."""
-    request = InterruptRequest(**await call.body(INTERRUPT_FORM))
+    request = InterruptRequest(**call.body)
     found = await call.services.verbs.interrupt(request)
     if call.services.strict_interrupt and not found:
         raise InactiveError(request.session_id)
-    return nothing()
 
 
-async def decide(call: Call) -> Answer:
+async def decide(call: Call) -> WireFrame:
     """Answer an ask."""
-    winner = "features" in call.query(DECIDE_QUERY)
-    request = DecideRequest(**await call.body(DECIDE_FORM))
+    winner = "features" in call.query
+    request = DecideRequest(**call.body)
     client = call.client or None
-    return json_answer(await call.services.verbs.decide(request, client, winner=winner))
+    return await call.services.verbs.decide(request, client, winner=winner)
 
 
-async def entries(call: Call) -> Answer:
+async def entries(call: Call) -> WireFrame:
     """Read the durable events behind a seq."""
-    request = EntriesRequest(**await call.body(ENTRIES_FORM))
-    return json_answer(await call.services.verbs.entries(request))
+    request = EntriesRequest(**call.body)
+    return await call.services.verbs.entries(request)
 
 
-async def sessions(call: Call) -> Answer:
+async def sessions(call: Call) -> WireFrame:
     """List the sessions."""
-    call.query(NO_FIELDS)
-    return json_answer(await call.services.verbs.sessions())
+    return await call.services.verbs.sessions()
 
 
-async def events(call: Call) -> Answer:
+async def events(call: Call) -> EventStream:
     """Follow a session."""
     services, wanted = call.services, subscription(call)
     services.clients.check_stream(call.client)
@@ -97,7 +100,7 @@ def subscription(call: Call) -> Subscription:
     Raises:
         DecodeError: it cannot be read, or asks for a feature that there is not.
     """
-    given = call.query(EVENTS_QUERY)
+    given = dict(call.query)
     features = tuple(name for name in given.pop("features", "").split(",") if name)
     unknown = [name for name in features if name not in FEATURES]
     if unknown:
@@ -113,6 +116,19 @@ WIRE: Final = (
         handler=prompt,
         summary="Hand input to a session; it is durable when it is acknowledged.",
         body=PROMPT_FORM,
+        reply=Reply(shape=Ack),
+        errors=(
+            *LIVE,
+            ReplayConflictError,
+            SpawnRateLimitError,
+            SessionClosedError,
+            QueueFullError,
+            ContentError,
+            EventDataError,
+            OverBudgetError,
+            AgentUnknownError,
+            ModelMissingError,
+        ),
     ),
     Endpoint(
         method="POST",
@@ -120,6 +136,7 @@ WIRE: Final = (
         handler=interrupt,
         summary="End what runs in a session.",
         body=INTERRUPT_FORM,
+        errors=(*STORED, InactiveError),
     ),
     Endpoint(
         method="POST",
@@ -128,6 +145,8 @@ WIRE: Final = (
         summary="Answer an ask; the first answer counts.",
         body=DECIDE_FORM,
         query=DECIDE_QUERY,
+        reply=Reply(shape=DecideResult),
+        errors=LIVE,
     ),
     Endpoint(
         method="POST",
@@ -135,12 +154,15 @@ WIRE: Final = (
         handler=entries,
         summary="Read the durable events behind a seq.",
         body=ENTRIES_FORM,
+        reply=Reply(shape=Entries),
+        errors=(*STORED, CursorError),
     ),
     Endpoint(
         method="GET",
         path="/v1/sessions",
         handler=sessions,
         summary="List the sessions.",
+        reply=Reply(shape=SessionList),
     ),
     Endpoint(
         method="GET",
@@ -148,5 +170,9 @@ WIRE: Final = (
         handler=events,
         summary="Follow a session: what was missed, and then what happens.",
         query=EVENTS_QUERY,
+        reply=Reply(
+            media_type="text/event-stream",
+            about="Frames as JSON; what is refused behind the head comes as an error frame.",
+        ),
     ),
 )

@@ -25,18 +25,23 @@ class Field:
 
     ``content`` is text, or a list of content blocks; ``json`` is any value. ``null`` stands for itself
     where a field is ``nullable``; elsewhere it is refused, as absence is said by leaving the field out.
+    ``least`` and ``most`` bound an integer.
     """
 
     kind: Kind
     needed: bool = False
     choices: tuple[str, ...] = ()
     nullable: bool = False
+    least: int = -MAX_INTEGER
+    most: int = MAX_INTEGER
     about: str = ""
 
     def takes(self, value: object) -> bool:
         """Whether the value may stand there."""
         if value is None:
             return self.nullable or self.kind == "json"
+        if self.kind == "integer":
+            return type(value) is int and self.least <= value <= self.most
         return _FITS[self.kind](value) and (not self.choices or value in self.choices)
 
 
@@ -101,9 +106,8 @@ def _is_content(value: object) -> bool:
     )
 
 
-_FITS: Final[dict[Kind, Callable[[object], bool]]] = {
+_FITS: Final[dict[str, Callable[[object], bool]]] = {
     "text": lambda value: isinstance(value, str),
-    "integer": lambda value: type(value) is int and abs(value) <= MAX_INTEGER,
     "flag": lambda value: isinstance(value, bool),
     "content": _is_content,
     "object": lambda value: isinstance(value, dict),
@@ -121,4 +125,6 @@ _WORDS: Final[dict[Kind, str]] = {
 
 def _wanted(field: Field) -> str:
     wanted = f"one of {', '.join(field.choices)}" if field.choices else _WORDS[field.kind]
+    if field.kind == "integer":
+        wanted += f" from {field.least} to {field.most}"
     return f"{wanted}, or null" if field.nullable else wanted
