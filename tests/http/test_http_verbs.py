@@ -16,11 +16,11 @@ def model():
 
 async def test_a_session_is_made_read_renamed_closed_and_deleted(model):
     async with open_engine(model=model) as engine, serving(engine) as client:
-        made = await client.post("/v1/sessions", {"id": "s"})
+        made = await client.post("/v1/create", {"id": "s"})
         assert (made.status, made.json) == (201, {"id": "s"})
-        again = await client.post("/v1/sessions", {"id": "s"})
+        again = await client.post("/v1/create", {"id": "s"})
         assert (again.status, again.code) == (409, "SESSION_ALREADY_EXISTS")
-        named = (await client.post("/v1/sessions")).json["id"]
+        named = (await client.post("/v1/create")).json["id"]
         assert (await engine.session(named).row()).length == 0
         assert (await client.post("/v1/sessions/s/rename", {"title": "Tea"})).status == 204
         told = (await client.get("/v1/sessions/s")).json
@@ -96,7 +96,7 @@ async def test_what_waits_is_listed_edited_moved_withdrawn_held_and_released():
 async def test_children_usage_models_and_finds_are_told(model):
     async with open_engine(model=model) as engine, serving(engine) as client:
         session = await engine.create(id="s")
-        child = await client.post("/v1/sessions", {"parent": "s", "id": "c"})
+        child = await client.post("/v1/create", {"parent": "s", "id": "c"})
         assert child.status == 201
         below = (await client.get("/v1/sessions/s/children")).json["sessions"]
         assert [(one["id"], one["parent"]) for one in below] == [("c", "s")]
@@ -118,23 +118,23 @@ async def test_making_sessions_is_bounded_in_every_way_to_make_one(model):
 
     limits = HttpLimits(spawns=2)
     async with open_engine(model=model) as engine, serving(engine, limits=limits) as client:
-        assert (await client.post("/v1/sessions", {"id": "s"})).status == 201
+        assert (await client.post("/v1/create", {"id": "s"})).status == 201
         assert (await client.post("/v1/sessions/s/fork")).status == 201
-        for path in ("/v1/sessions", "/v1/sessions/s/fork"):
+        for path in ("/v1/create", "/v1/sessions/s/fork"):
             refused = await client.post(path)
             assert (refused.status, refused.code) == (429, "SESSION_SPAWN_RATE_LIMIT")
-        assert (await client.post("/v1/sessions", {}, x_client_id="other")).status == 201
+        assert (await client.post("/v1/create", {}, x_client_id="other")).status == 201
         await trio.lowlevel.checkpoint()
 
 
 @pytest.mark.parametrize(
     ("path", "body"),
     [
-        ("/v1/sessions", b'{"id":"a","id":"b"}'),
-        ("/v1/sessions", b'{"id":7}'),
-        ("/v1/sessions", b'{"id":null}'),
-        ("/v1/sessions", b'{"id":"a","origin":"import"}'),
-        ("/v1/sessions", b'["id"]'),
+        ("/v1/create", b'{"id":"a","id":"b"}'),
+        ("/v1/create", b'{"id":7}'),
+        ("/v1/create", b'{"id":null}'),
+        ("/v1/create", b'{"id":"a","origin":"import"}'),
+        ("/v1/create", b'["id"]'),
         ("/v1/sessions/s/fork", b'{"at":1.0}'),
         ("/v1/sessions/s/fork", b'{"at":true}'),
         ("/v1/sessions/s/fork", b'{"at":-1}'),

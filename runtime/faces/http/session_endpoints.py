@@ -131,7 +131,7 @@ async def usage(call: Call) -> SessionUsage:
 SESSIONS: Final = (
     Endpoint(
         method="POST",
-        path="/v1/sessions",
+        path="/v1/create",
         handler=create,
         summary="Store a new session. With a parent it belongs to that one's tree and ends with it.",
         body=Form(
