@@ -13,7 +13,7 @@ import trio
 
 from actors.ports.model import Allotment, Failed, HoldReason, ModelRequest, RateReport
 from actors.rules.circuit import DOWN, Circuit
-from actors.rules.fair_line import FairLine
+from actors.rules.fair_line import SHARE, FairLine
 from actors.rules.rates import Left, Pause, Rates, Taken, Window, expected
 
 RATE_LIMITED: Final = "LLM_RATE_LIMITED"
@@ -42,6 +42,8 @@ class Place:
     used: float | None = None
     """Tokens, by the latest report."""
     answered: bool = False
+    tries: bool = False
+    """Whether its outcome decides if a provider that was down is asked again."""
 
     @property
     def decided(self) -> bool:
@@ -82,6 +84,8 @@ class Governor:
         self._tokens = Window(tokens) if tokens is not None else None
         self._circuit = Circuit(failures=self.rates.failures, open_s=self.rates.open_s)
         self._lanes: dict[str, Lane] = {}
+        self._in_a_row = 0
+        """How often people went first while another lane had only background work."""
         self.under_way = 0
         """Requests that have been sent and are not over."""
         self.waiting = 0
@@ -89,6 +93,7 @@ class Governor:
 
     def place(self, request: ModelRequest) -> Place:
         """Let the request go, refuse it, or put it in the line; it must be given to :meth:`leave` in the end."""
+        self._look()  # who waits and may go by now goes first
         now_s = trio.current_time()
         lane = self._lanes.setdefault(request.model, Lane(request.model))
         background = request.background or request.purpose == "summary"
@@ -158,7 +163,7 @@ class Governor:
             place.under_way = False
             self.under_way -= 1
             self._settle(place)
-            if not place.answered:
+            if place.tries and not place.answered:
                 self._circuit = self._circuit.unknown()
         elif place.refused is None:
             self._remove(place)
@@ -196,13 +201,24 @@ class Governor:
                 first.wake_at(now_s + self._delay_s(lane, now_s))
 
     def _ready(self, now_s: float) -> Lane | None:
-        """Return the lane whose first may go now: one with somebody in the foreground, then the one served longest ago."""
+        """Return the lane whose first goes now: one with people, then the one served longest ago.
+
+        After so many with people, one whose first is in the background goes all the same.
+        """
         ready = [n for n in self._lanes.values() if n.line and self._delay_s(n, now_s) <= 0]
-        return next((lane for lane in ready if _has_people(lane)), ready[0] if ready else None)
+        people = next((lane for lane in ready if _has_people(lane)), None)
+        others = next((lane for lane in ready if not _has_people(lane)), None)
+        if people is not None and (others is None or self._in_a_row < SHARE):
+            self._in_a_row = self._in_a_row + 1 if others is not None else 0
+            return people
+        if others is not None:
+            self._in_a_row = 0
+        return others
 
     def _go(self, place: Place, now_s: float) -> None:
         lane = self._lanes[place.lane.name] = self._lanes.pop(place.lane.name)
         place.under_way = True
+        place.tries = self._circuit.position(now_s) == "half-open"
         self.under_way += 1
         self._circuit = self._circuit.asked(now_s)
         if self._requests is not None:

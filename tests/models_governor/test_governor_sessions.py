@@ -345,3 +345,42 @@ async def test_a_key_has_one_governor(autojump_clock: trio.testing.MockClock) ->
     governors = Governors()
     assert governors.of("A_KEY") is governors.of("A_KEY")
     assert governors.of("A_KEY") is not governors.of("B_KEY")
+
+
+async def test_background_work_of_another_model_waits_longer_and_not_for_ever(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    model = governed(Say("x", delay_s=1), concurrent=1, wait_s=100)
+    people = [request(f"p{n}") for n in range(30)]
+    summary = request("summary", purpose="summary", model="p/cheap")
+    order = await started(model, request("first"), summary, *people)
+    assert 1 < [name for name, _ in order].index("summary") <= 10
+
+
+async def test_an_older_request_that_is_given_up_does_not_let_a_second_one_try(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    asked: list[str] = []
+
+    def answer(one: ModelRequest) -> object:
+        asked.append(one.session_id)
+        return Fail("transient", "LLM_UNAVAILABLE") if one.session_id == "bad" else Hang()
+
+    model = governed(answer, failures=1, open_s=5)
+    scopes = {name: trio.CancelScope() for name in ("old", "bad", "tries", "waits")}
+
+    async def ask(name: str) -> None:
+        with scopes[name]:
+            await parts_of(model, request(name))
+
+    async with trio.open_nursery() as nursery:
+        for name in scopes:
+            nursery.start_soon(ask, name)
+            await trio.sleep(6)
+        scopes["old"].cancel()
+        await trio.sleep(1)
+        assert asked == ["old", "bad", "tries"]
+        scopes["tries"].cancel()
+        await trio.sleep(1)
+        assert asked == ["old", "bad", "tries", "waits"]
+        nursery.cancel_scope.cancel()
