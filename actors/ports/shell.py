@@ -29,6 +29,8 @@ class ShellRequest:
     timeout_s: float | None = None
     output_bytes: int | None = None
     """How many of the last bytes of stdout are kept in memory."""
+    mode: Mode | None = None
+    """What it may do at most; it never may more than the shell."""
     stdin: bytes = b""
     env: Mapping[str, str] = attrs.field(factory=dict)
 

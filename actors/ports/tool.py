@@ -8,7 +8,7 @@ import trio
 
 from actors.json import JsonObject, JsonValue
 from actors.ports.model import ToolSchema
-from actors.rules.policy import Effect, Targets
+from actors.rules.policy import Effect, Mode, Targets
 
 Whole: TypeAlias = Callable[[], AsyncGenerator[bytes, None]]
 """Opens the whole of an output, as UTF-8 text in pieces; it may be opened once."""
@@ -62,6 +62,8 @@ class ToolContext:
     turn: int
     step: int
     cancelled: trio.Event
+    sandbox_mode: Mode | None
+    """What the session's log says that its calls may do at most (L-151); None when it says nothing."""
     progress: Callable[[JsonValue], None]
     """Show live progress; after the call settled it does nothing (L-37)."""
     ask: Callable[[str], Awaitable[bool]]

@@ -30,6 +30,11 @@ MODES: Final[tuple[Mode, ...]] = ("read-only", "workspace-write", "danger")
 """From narrow to wide."""
 
 
+def narrower(mode: Mode, other: Mode | None) -> Mode:
+    """Return the narrower of two modes; None is no limit."""
+    return mode if other is None else min(mode, other, key=MODES.index)
+
+
 @attrs.frozen(kw_only=True)
 class Verdict:
     """``reason`` is what ``gate/decision`` keeps (L-48)."""

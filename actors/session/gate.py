@@ -191,6 +191,7 @@ class Gate:
             turn=call.turn,
             step=call.step,
             cancelled=execution.cancelled,
+            sandbox_mode=self._session.logged_mode,
             progress=progress,
             ask=ask,
             keep=keep,

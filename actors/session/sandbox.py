@@ -26,6 +26,19 @@ class SandboxModes:
         Raises:
             SandboxModeError: the log holds a mode that is none.
         """
+        self._look()
+        return fold_mode(self._entries, fallback)
+
+    @property
+    def logged(self) -> Mode | None:
+        """What the log says; None when it says nothing.
+
+        Raises:
+            SandboxModeError: the log holds a mode that is none.
+        """
+        self._look()
+        return fold_mode(self._entries, "danger") if self._entries else None
+
+    def _look(self) -> None:
         self._entries += [event.data() for event in self._log.events_of_type(WORD, self._read)]
         self._read = len(self._log)
-        return fold_mode(self._entries, fallback)

@@ -194,6 +194,15 @@ class SessionState:
         return self._modes.mode(self.agent.policy.mode)
 
     @property
+    def logged_mode(self) -> Mode | None:
+        """The sandbox mode that the log sets; None when it sets none.
+
+        Raises:
+            SandboxModeError: the log holds a mode that is none.
+        """
+        return self._modes.logged
+
+    @property
     def config(self) -> JsonObject:
         """The settings of the requests of the running turn."""
         config = self.agent.config

@@ -8,6 +8,7 @@ import trio
 from actors.json import JsonObject, JsonValue
 from actors.log.blobs import digest_of
 from actors.ports.tool import ToolContext
+from actors.rules.policy import Mode
 
 
 @attrs.define
@@ -18,6 +19,7 @@ class RecordedContext:
     """
 
     answers: Iterable[bool] = ()
+    sandbox_mode: Mode | None = None
     nursery: trio.Nursery | None = None
     """Where what a tool keeps running runs; without one a tool may keep nothing."""
     shown: list[JsonValue] = attrs.field(factory=list, init=False)
@@ -40,6 +42,7 @@ class RecordedContext:
             turn=1,
             step=1,
             cancelled=self.cancelled,
+            sandbox_mode=self.sandbox_mode,
             progress=self.shown.append,
             ask=self._ask,
             keep=self._keep,

@@ -20,8 +20,8 @@ from actors.ports.tool import ToolContext
 
 LIVE_LIMIT: Final = 8
 """Commands of one session that run at once."""
-FINISHED_KEPT: Final = 64
-"""Commands of all sessions that have ended and can still be read."""
+FINISHED_KEPT: Final = 16
+"""Commands of all sessions that have ended and can still be read: each may hold two large files."""
 
 
 @attrs.define

@@ -166,14 +166,15 @@ class _Writer:
 
     def write_tool(self) -> FunctionTool[..., Any]:
         @tool(effect="write")
-        async def write(path: str, content: str) -> str:
+        async def write(path: str, content: str, ctx: ToolContext) -> str:
             """Write a text file, all of it or nothing. Missing folders are made.
 
             Args:
+                ctx: the call.
                 path: the file; relative paths start at the workspace.
                 content: everything that is to stand in it.
             """
-            place = self._writable_place(path)
+            place = self._writable_place(path, ctx)
             new = await self._change(partial(write_text, place, content, self._temporary()))
             return f"{'wrote' if new else 'replaced'} {path}: {len(content.encode())} bytes"
 
@@ -181,23 +182,24 @@ class _Writer:
 
     def edit_tool(self) -> FunctionTool[..., Any]:
         @tool(effect="write")
-        async def edit(path: str, old: str, new: str, every: bool = False) -> str:
+        async def edit(path: str, old: str, new: str, ctx: ToolContext, every: bool = False) -> str:
             """Replace text in a file. The old text must occur exactly once, as it stands there.
 
             Args:
+                ctx: the call.
                 path: the file; relative paths start at the workspace.
                 old: the text to replace, with its white space.
                 new: what is to stand there.
                 every: replace it wherever it occurs.
             """
-            place = self._writable_place(path)
+            place = self._writable_place(path, ctx)
             count = await self._change(partial(self._edit, place, old, new, every=every))
             return f"replaced {count} {'place' if count == 1 else 'places'} in {path}"
 
         return edit
 
-    def _writable_place(self, path: str) -> Place:
-        if not self._writable:
+    def _writable_place(self, path: str, context: ToolContext) -> Place:
+        if not self._writable or context.sandbox_mode == "read-only":
             raise FilesReadOnlyError(path)
         return self._roots.place(path)
 

@@ -25,12 +25,13 @@ from actors.ports.shell import (
     Stream,
 )
 from actors.ports.world import IdSource
+from actors.rules.approval import narrower
 from actors.rules.policy import Mode
 from runtime.config import environment
 from runtime.tools.decoding import begun, decoded
 from runtime.tools.local_command import GRACE_S, LocalCommand, open_command
 from runtime.tools.process_family import KILL_S
-from runtime.tools.sandbox import Sandbox
+from runtime.tools.sandbox import Sandbox, confined_by
 from runtime.tools.shell_text import (
     DEFAULT_TIMEOUT_MS,
     MAX_TIMEOUT_MS,
@@ -72,7 +73,7 @@ class LocalShell(Shell):
         given = [roots] if isinstance(roots, str | Path) else roots
         folders = tuple(str(Path(root).resolve()) for root in given)
         self._root = folders[0]
-        self._sandbox = Sandbox(mode, folders, network)
+        self._mode, self._sandbox = mode, Sandbox(folders, network)
         self._env, self._inherit = dict(env or {}), inherit
         self._ids = ids or SystemIds()
 
@@ -96,7 +97,7 @@ class LocalShell(Shell):
             env=child_environment(
                 environment(), {**self._env, **request.env}, inherit=self._inherit
             ),
-            mode=self._sandbox.mode,
+            mode=narrower(self._mode, request.mode),
         )
 
     async def run(self, spec: ShellSpec, stop: trio.Event) -> ShellOutcome:
@@ -140,7 +141,7 @@ class LocalShell(Shell):
 
     async def _line(self, spec: ShellSpec) -> list[str]:
         shell = shutil.which("bash") or "/bin/sh"
-        return await self._sandbox.command_line([shell, "-c", spec.command], spec.cwd)
+        return await self._sandbox.command_line([shell, "-c", spec.command], spec.mode, spec.cwd)
 
     def _outcome(
         self,
@@ -162,7 +163,7 @@ class LocalShell(Shell):
             stdout=command.stdout.stream() if command is not None else Stream(),
             stderr=command.stderr.stream() if command is not None else Stream(),
             mode=spec.mode,
-            confined_by=self._sandbox.confined_by,
+            confined_by=confined_by(spec.mode),
         )
 
 

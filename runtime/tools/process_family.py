@@ -62,9 +62,12 @@ class ProcessFamily:
 
     def __init__(self, leader: int, mark: str, strangers: frozenset[int]) -> None:
         self._leader, self._mark, self._strangers = leader, mark.encode(), strangers
+        self._grace_ends_s: float | None = None
 
     async def stop(self, grace_s: float) -> int:
         """End all of them: TERM, and KILL after the grace; returns how many there were.
+
+        The grace begins once, at the first call that finds some.
 
         Returns when none is left, or some seconds after KILL had no effect: :meth:`count` tells.
 
@@ -74,7 +77,9 @@ class ProcessFamily:
         found = await self._signal(signal.SIGTERM)
         if not found:
             return 0
-        with trio.move_on_after(grace_s):
+        if self._grace_ends_s is None:
+            self._grace_ends_s = trio.current_time() + grace_s
+        with trio.move_on_at(self._grace_ends_s):
             await self.emptied()
             return found
         with trio.move_on_after(KILL_S):

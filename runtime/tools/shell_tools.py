@@ -42,8 +42,9 @@ def shell_tools(shell: Shell) -> tuple[Tool, ...]:
             ctx: the call.
             timeout_s: seconds until it is ended, 120 when left out, at most 600.
         """
-        spec = shell.resolve(ShellRequest(command=command, cwd=workdir, timeout_s=timeout_s))
-        return report(await shell.run(spec, ctx.cancelled))
+        mode = ctx.sandbox_mode
+        request = ShellRequest(command=command, cwd=workdir, timeout_s=timeout_s, mode=mode)
+        return report(await shell.run(shell.resolve(request), ctx.cancelled))
 
     @tool(effect="exec", timeout_s=_SLACK_S)
     async def shell_start(command: str, ctx: ToolContext, workdir: str | None = None) -> ToolOutput:
@@ -54,7 +55,8 @@ def shell_tools(shell: Shell) -> tuple[Tool, ...]:
             ctx: the call.
             workdir: the folder to run it in; relative ones start at the workspace.
         """
-        spec = shell.resolve(ShellRequest(command=command, cwd=workdir))
+        request = ShellRequest(command=command, cwd=workdir, mode=ctx.sandbox_mode)
+        spec = shell.resolve(request)
         command_id = await background.start(spec, ctx)
         return ToolOutput(
             content=f"started in the background as {command_id}; read it with shell_read",

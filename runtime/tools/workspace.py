@@ -18,12 +18,14 @@ def workspace_tools(
     sandbox: Mode = "workspace-write",
     network: bool = False,
     env: Mapping[str, str] | None = None,
+    inherit: bool = False,
 ) -> tuple[Tool, ...]:
     """Return the file tools and the shell for a folder.
 
     ``read``, ``list``, ``search``, ``write``, ``edit``; ``shell``, ``shell_start``, ``shell_read``,
     ``shell_stop``. The file tools touch nothing outside of the roots in any mode. The sandbox confines
-    what commands do; which calls may run at all is for the policy of the agent.
+    what commands do, and a mode that a session's log sets can narrow it; which calls may run at all is for
+    the policy of the agent.
 
     Args:
         root: the folder to work in; it must exist.
@@ -32,11 +34,13 @@ def workspace_tools(
             bubblewrap; without it commands are refused with ``SANDBOX_UNAVAILABLE``. ``danger`` lets
             commands do what the engine may do.
         network: whether confined commands have the network.
-        env: variables for every command; what is inherited is a short list of harmless names (K-14).
+        env: variables for every command; even secrets pass.
+        inherit: let commands inherit all of the engine's environment but what looks like a secret, not
+            only a short list of names (K-14).
 
     Raises:
         NotADirectoryError: one of the folders is none.
     """
     roots = Roots([root, *also])
-    shell = LocalShell(roots.paths, mode=sandbox, network=network, env=env)
+    shell = LocalShell(roots.paths, mode=sandbox, network=network, env=env, inherit=inherit)
     return (*file_tools(roots, writable=sandbox != "read-only"), *shell_tools(shell))

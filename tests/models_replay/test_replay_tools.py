@@ -21,6 +21,7 @@ def context(**changes: Any) -> ToolContext:
         "turn": 1,
         "step": 1,
         "cancelled": trio.Event(),
+        "sandbox_mode": None,
         "progress": lambda _: None,
         "ask": None,
         "keep": None,

@@ -181,6 +181,13 @@ async def test_nothing_is_written_when_the_files_are_read_only(root):
     assert names_in(root) == []
 
 
+async def test_a_session_that_was_set_to_read_only_writes_nothing(tools, root):
+    context = RecordedContext(sandbox_mode="read-only").context()
+    with pytest.raises(GreenroomError, match="read-only"):
+        await tools["write"].call({"path": "file", "content": "x"}, context)
+    assert names_in(root) == []
+
+
 async def test_a_folder_is_listed_with_what_its_entries_are(tools, root):
     (root / "folder").mkdir()
     (root / "link").symlink_to("/etc/passwd")

@@ -30,6 +30,13 @@ def living(word: str) -> list[int]:
     return found
 
 
+async def is_made(path: Path) -> None:
+    """Wait until a command has made a file."""
+    with trio.fail_after(20):
+        while not path.exists():  # noqa: ASYNC110, ASYNC240 - another program makes it
+            await trio.sleep(0.01)
+
+
 async def appears(word: str) -> None:
     """Wait until a process with ``word`` in its command line lives."""
     with trio.fail_after(10):

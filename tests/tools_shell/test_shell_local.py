@@ -12,7 +12,7 @@ from actors.errors.workspace import SandboxUnavailableError, ShellFailedError
 from actors.ports.shell import ShellOutcome, ShellRequest, Stream
 from runtime.tools import local_command
 from runtime.tools.local_shell import LocalShell
-from tests.tools_shell.shell_processes import appears, living
+from tests.tools_shell.shell_processes import appears, is_made, living
 
 IGNORES_TERM = "trap '' TERM; echo up; while :; do sleep 0.05; done"
 
@@ -63,7 +63,7 @@ async def test_a_signal_that_ends_a_command_has_its_name(shell):
 
 
 async def test_a_deadline_ends_the_command_and_its_output_is_kept(shell, word):
-    outcome = await ran(shell, f"echo before; sleep 600 # {word}", timeout_s=0.3)
+    outcome = await ran(shell, f"echo before; sleep 600 # {word}", timeout_s=1)
 
     assert (outcome.timed_out, outcome.cancelled, outcome.signal) == (True, False, "SIGTERM")
     assert outcome.stdout.tail == b"before\n"
@@ -71,12 +71,12 @@ async def test_a_deadline_ends_the_command_and_its_output_is_kept(shell, word):
 
 
 async def test_a_command_may_time_out_and_still_exit_with_zero(shell):
-    outcome = await ran(shell, "trap 'exit 0' TERM; sleep 600 & wait", timeout_s=0.3)
+    outcome = await ran(shell, "trap 'exit 0' TERM; sleep 600 & wait", timeout_s=1)
     assert (outcome.timed_out, outcome.exit_code) == (True, 0)
 
 
 async def test_a_command_that_takes_no_notice_of_term_is_killed(shell, word, short_grace):
-    outcome = await ran(shell, f"{IGNORES_TERM} # {word}", timeout_s=0.3)
+    outcome = await ran(shell, f"{IGNORES_TERM} # {word}", timeout_s=1)
 
     assert (outcome.timed_out, outcome.signal) == (True, "SIGKILL")
     assert living(word) == []
@@ -95,17 +95,17 @@ async def test_what_was_forked_ends_with_the_command(shell, word, short_grace):
     assert living(word) == []
 
 
-async def test_a_signal_to_stop_ends_the_command_in_its_grace(shell, word):
+async def test_a_signal_to_stop_ends_the_command_in_its_grace(shell, tmp_path, word):
     stop = trio.Event()
     outcomes: list[ShellOutcome] = []
 
     async def run() -> None:
-        spec = shell.resolve(ShellRequest(command=f"echo a; sleep 600; : {word}"))
+        spec = shell.resolve(ShellRequest(command=f"echo a; touch up; sleep 600; : {word}"))
         outcomes.append(await shell.run(spec, stop))
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(run)
-        await appears(word)
+        await is_made(tmp_path / "up")
         stop.set()
 
     (outcome,) = outcomes
@@ -188,6 +188,32 @@ async def test_a_child_inherits_no_secret_and_gets_what_was_handed_over(tmp_path
     assert b"HARMLESS" not in listed.stdout.tail
     assert b"HARMLESS=1\n" in scrubbed.stdout.tail
     assert b"secret-1" not in listed.stdout.tail + scrubbed.stdout.tail
+
+
+async def test_a_deadline_that_passes_before_the_start_starts_nothing(shell, tmp_path, monkeypatch):
+    async def slowly(*_):
+        await trio.sleep_forever()
+
+    monkeypatch.setattr("runtime.tools.sandbox.Sandbox.command_line", slowly)
+    outcome = await ran(shell, "touch there", timeout_s=0.05)
+
+    assert (outcome.timed_out, outcome.exit_code, outcome.signal) == (True, None, None)
+    assert not (tmp_path / "there").exists()
+
+
+async def test_a_cancellation_in_the_grace_does_not_begin_it_anew(shell, word, monkeypatch):
+    monkeypatch.setattr(local_command, "GRACE_S", 1.0)
+    stop, spec = trio.Event(), shell.resolve(ShellRequest(command=f"{IGNORES_TERM} # {word}"))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(shell.run, spec, stop)
+        await appears(word)
+        stop.set()
+        began_s = trio.current_time()
+        await trio.sleep(0.7)
+        nursery.cancel_scope.cancel()
+
+    assert trio.current_time() - began_s < 1.6
+    assert living(word) == []
 
 
 async def test_a_folder_that_is_not_there_is_a_failure_of_the_shell(shell):

@@ -48,6 +48,20 @@ async def test_the_workspace_can_be_written_and_nothing_beside_it(root):
     assert not Path("/tmp/private").exists()  # noqa: ASYNC240
 
 
+async def test_a_private_folder_for_temporary_files_is_there_in_every_confined_mode(root):
+    command = "echo t > /tmp/private && cat /tmp/private"
+    assert (await ran(LocalShell(root, mode="read-only"), command)).stdout.tail == b"t\n"
+    assert not Path("/tmp/private").exists()  # noqa: ASYNC240
+
+
+async def test_a_request_narrows_the_mode_of_the_shell_and_never_widens_it(root):
+    narrowed = await ran(LocalShell(root, mode="danger"), "touch a", mode="read-only")
+    kept = await ran(LocalShell(root, mode="read-only"), "touch b", mode="danger")
+
+    assert (narrowed.mode, kept.mode) == ("read-only", "read-only")
+    assert list(root.iterdir()) == []
+
+
 async def test_every_root_can_be_written(root):
     other = root.parent / "other"
     other.mkdir()

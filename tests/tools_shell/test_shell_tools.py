@@ -17,7 +17,7 @@ from runtime.tools.background import LIVE_LIMIT
 from runtime.tools.local_shell import LocalShell
 from runtime.tools.shell_tools import shell_tools
 from tests.contracts.tool_contract import ToolContract
-from tests.tools_shell.shell_processes import appears, living
+from tests.tools_shell.shell_processes import appears, is_made, living
 
 SHELLS = ("shell", "shell_start")
 OPEN = Policy(
@@ -145,12 +145,14 @@ async def test_processes_that_are_left_behind_are_ended_and_told(tools, word):
     assert living(word) == []
 
 
-async def test_an_interrupt_in_mid_command_leaves_no_process_and_keeps_what_was_said(tools, word):
-    model = ScriptedModel([CallTools(Call("shell", {"command": f"echo hi; sleep 600; : {word}"}))])
+async def test_an_interrupt_in_mid_command_leaves_no_process(tools, tmp_path, word):
+    model = ScriptedModel(
+        [CallTools(Call("shell", {"command": f"echo hi; touch up; sleep 600; : {word}"}))]
+    )
     async with open_engine(model=model, tools=list(tools.values()), on_ask=approve) as engine:
         session = await engine.create()
         turn = await session.prompt("go")
-        await appears(word)
+        await is_made(tmp_path / "up")
         await session.interrupt().settled()
         assert (await turn.result()).reason == "aborted"
         assert living(word) == []
@@ -260,6 +262,21 @@ async def test_no_more_background_commands_run_than_may(tools):
         await tools["shell_stop"].call({"command_id": "bg-1-1-3"}, context)
         await tools["shell_start"].call({"command": "true"}, context)
         nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("name", SHELLS)
+async def test_a_mode_that_the_log_sets_narrows_the_shell(tools, tmp_path, monkeypatch, name):
+    monkeypatch.setenv("PATH", str(tmp_path))  # so that it cannot be enforced
+    model = ScriptedModel([CallTools(Call(name, {"command": "touch there"})), Say("done")])
+    async with open_engine(
+        model=model, tools=list(tools.values()), on_ask=approve, policy=Policy(mode="danger")
+    ) as engine:
+        session = await engine.create()
+        await session.append("sandbox/mode", {"mode": "workspace-write"})
+        await session.run("go")
+        (result,) = await results_of(engine, session)
+    assert result["error"]["code"] == "SANDBOX_UNAVAILABLE"
+    assert not (tmp_path / "there").exists()
 
 
 async def test_a_command_that_cannot_be_confined_is_an_error_for_the_model(tmp_path, monkeypatch):
