@@ -103,6 +103,19 @@ class Supervisor(Generic[M]):
         _cancel(entry)
         await entry.ended.wait()
 
+    async def ended(self, key: str) -> bool:
+        """Wait until a life that takes no more messages has ended; False when none follows.
+
+        Cancellation:
+            Always a checkpoint.
+        """
+        entry = self._entries.get(key)
+        if entry is not None and entry.refusal is not None:
+            await entry.ended.wait()
+        else:
+            await trio.lowlevel.checkpoint()
+        return not self._closed
+
     async def drain(self, deadline_s: float) -> None:
         """Take no more messages, let the actors finish, cancel those that have not by the deadline.
 

@@ -64,16 +64,22 @@ class Delegation:
             The child is ended with the session. When the whole engine closes it is told to end by itself, and
             is found when the session is next activated.
         """
-        mode: ChildEnd = "orphaned"
+        settled = False
         try:
             await self._tell(await self._result())
-            mode = "settled"
-        finally:
             self._forget()
-            bound_s = self._session.services.limits.close_grace_s
-            with trio.move_on_after(bound_s, shield=True), suppress(GreenroomError):
-                self._session.office.interrupt(self._child, "tree", "parent")
-                await self._close(self._child, mode)
+            await self._let_go("settled")
+            settled = True
+        finally:
+            if not settled:
+                self._forget()
+                with trio.move_on_after(self._session.services.limits.close_grace_s, shield=True):
+                    await self._let_go("orphaned")
+
+    async def _let_go(self, mode: ChildEnd) -> None:
+        with suppress(GreenroomError):
+            self._session.office.interrupt(self._child, "tree", "parent")
+            await self._close(self._child, mode)
 
     async def _result(self) -> object:
         try:

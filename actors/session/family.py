@@ -11,6 +11,7 @@ import attrs
 import trio
 
 from actors.errors import GreenroomError
+from actors.errors.actor import ActorStoppedError
 from actors.errors.children import ChildLimitError, ChildUnknownError
 from actors.errors.control import DelegationDepthError, DelegationPrecheckError
 from actors.errors.session import ModelMissingError, SessionClosedError
@@ -44,6 +45,8 @@ class Family:
         self._session = session
         self._starting: list[_Starting] = []
         self._slots = trio.CapacityLimiter(session.services.limits.children)
+        self._storing: set[SessionId] = set()
+        """Children that are not stored yet: whoever stores one sees to its end when this session has closed."""
         self._closing: dict[SessionId, ChildEnd] = {}
         """Children that this session is closing, and why: their own word about it says less."""
         self._ending = False
@@ -90,6 +93,7 @@ class Family:
         if isinstance(message, Delegate):
             fields["delegated"] = True
         self._post("child/started", child, fields)
+        self._storing.add(child)
         self._starting.append(_Starting(message, child, reply))
 
     def _check_tools(self, requires: Sequence[str], agent: Agent) -> None:
@@ -126,7 +130,7 @@ class Family:
         """This session was closed: tell its own parent, and close what it has not let go."""
         if self._session.record.parent is not None:
             await self._tell_parent(self._session.record.parent)
-        children = tuple(self._session.log.fold.children)
+        children = [c for c in self._session.log.fold.children if c not in self._storing]
         for child in children:  # all at once, or the end of one would be the begin of the next
             self._session.office.interrupt(child, "tree", "parent")
         for child in children:
@@ -139,17 +143,29 @@ class Family:
     async def _close(self, child: SessionId, mode: ChildEnd) -> None:
         self._closing[child] = mode
         try:
-            await self._session.office.send(child, Close())
-            await self._session.office.interrupt(child, "tree", "parent").settled()
+            await self._send_close(child)
+            with suppress(GreenroomError):  # it is closed; how its turn ended is its own affair
+                await self._session.office.interrupt(child, "tree", "parent").settled()
         except SessionNotFoundError:
             self._closing[child] = "deleted"
         except GreenroomError:
             # A child that cannot be told (it is damaged, or the engine is closing) must not take this
             # session along (P8). It stays open here, and is told when this session is next activated.
-            del self._closing[child]
+            self._closing.pop(child, None)
             return
         self.end(EndChild(child, mode))
-        del self._closing[child]
+        self._closing.pop(child, None)  # two may close one child
+
+    async def _send_close(self, child: SessionId) -> None:
+        """Close a child; one whose life is just ending is told in its next."""
+        while True:
+            try:
+                await self._session.office.send(child, Close())
+            except ActorStoppedError:
+                if not await self._session.office.ended(child):
+                    raise
+            else:
+                return
 
     async def _store(self, starting: _Starting) -> None:
         services = self._session.services
@@ -165,6 +181,12 @@ class Family:
         except GreenroomError as refused:
             self._post("child/ended", starting.child, {"mode": "failed"})
             starting.reply.fail(refused)
+            return
+        finally:
+            self._storing.discard(starting.child)
+        if self._session.log.fold.closed:
+            await self._close(starting.child, "closed")
+            starting.reply.fail(SessionClosedError(self._session.id))
             return
         if isinstance(starting.message, Delegate):
             await self._delegate(starting, starting.message.content)

@@ -14,6 +14,10 @@ class Office(Protocol):
         """Put the message into a session's mailbox and return its answer."""
         ...
 
+    async def ended(self, session_id: SessionId) -> bool:
+        """Wait until a life that takes no more messages has ended; False when none follows."""
+        ...
+
     def interrupt(self, session_id: SessionId | None, scope: Scope, cause: str) -> Interruption:
         """Interrupt at once."""
         ...

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import trio
 
+from actors.errors import GreenroomError
 from actors.errors.message import EngineClosedError, MessageTypeError
 from actors.errors.store import SessionNotFoundError
 from actors.ids import SessionId, check_session_id
@@ -24,7 +25,17 @@ from actors.session.desk import Desk
 from actors.session.head import Head, head_of, turn_so_far
 from actors.session.interruption import Interruption
 from actors.session.live import LiveItem, coalesce
-from actors.session.messages import MAIL, Answer, Close, Interrupt, Message, Read, Scope, Work
+from actors.session.messages import (
+    MAIL,
+    Answer,
+    Close,
+    EndChild,
+    Interrupt,
+    Message,
+    Read,
+    Scope,
+    Work,
+)
 from actors.session.services import Services
 from actors.session.state import SessionState
 from actors.session.sweeping import end_stalled, rest_idle
@@ -90,6 +101,10 @@ class Stage:
                 return await ref.ask_control(message)
         return await ref.ask(message)
 
+    async def ended(self, session_id: SessionId) -> bool:
+        """Wait until a life of the session that takes no more messages has ended; False when none follows."""
+        return await self.actors.ended(session_id)
+
     def check_open(self) -> None:
         """Check that the engine still runs.
 
@@ -109,7 +124,7 @@ class Stage:
             SessionNotFoundError: there is no such session.
         """
         store, epoch = self.services.store, self.services.epoch
-        await store.row(check_session_id(session_id))
+        parent = (await store.row(check_session_id(session_id))).record.parent
         for below in await self._below(session_id):
             self._deleted.add(below)
             try:
@@ -122,6 +137,9 @@ class Stage:
             self.services.spending.forget(below)
             self.actors.release(below)
             self._end_feed(below)
+        if parent is not None:
+            with suppress(GreenroomError):  # a parent that is gone has nothing to note
+                await self.send(parent, EndChild(session_id, "deleted"))
 
     def _end_feed(self, session_id: SessionId) -> None:
         hub = self._hubs.pop(session_id, None)
