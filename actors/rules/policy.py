@@ -57,14 +57,14 @@ NOTHING: Final = Targets()
 class PolicyCall:
     """A call as the table sees it.
 
-    ``targets`` are the canonical paths that the call would write, ``looks`` what else it would touch;
-    ``command`` is the text of a shell call.
+    ``targets`` are the canonical paths that the call would write; ``looks`` is all that it would touch,
+    None when its tool cannot say; ``command`` is the text of a shell call.
     """
 
     tool: str
     effect: Effect = "exec"
     targets: tuple[str, ...] = ()
-    looks: Targets = NOTHING
+    looks: Targets | None = None
     command: str | None = None
     workspace: str = "/"
 
@@ -146,7 +146,9 @@ def _matches(entry: PolicyEntry, call: PolicyCall, now_ms: float) -> bool:
         return entry.pattern is not None and judged(entry.pattern, call.command or "")
     if entry.tool in FILE_TOOLS:
         return _covers_targets(entry, call)
-    return not entry.pattern or call.looks == NOTHING or _covers_looks(entry, call)
+    return (
+        not entry.pattern or call.looks is None or _covers_looks(entry, call.looks, call.workspace)
+    )
 
 
 def _names(entry: PolicyEntry, tool: str) -> bool:
@@ -172,10 +174,11 @@ def _covers_targets(entry: PolicyEntry, call: PolicyCall) -> bool:
     return all(within) if entry.decision == "allow" else any(within)
 
 
-def _covers_looks(entry: PolicyEntry, call: PolicyCall) -> bool:
+def _covers_looks(entry: PolicyEntry, looks: Targets, workspace: str) -> bool:
     """An allow covers what lies wholly inside, a deny or an ask also a folder that may hold a part of it."""
-    pattern, looks = entry.pattern or "", call.looks
-    single = [covers(pattern, path, call.workspace) for path in (*looks.reads, *looks.writes)]
-    if entry.decision == "allow":
-        return all([*single, *(covers(pattern, tree, call.workspace) for tree in looks.trees)])
-    return any([*single, *(may_hold(pattern, tree, call.workspace) for tree in looks.trees)])
+    pattern = entry.pattern or ""
+    single = [covers(pattern, path, workspace) for path in (*looks.reads, *looks.writes)]
+    if entry.decision != "allow":
+        return any([*single, *(may_hold(pattern, tree, workspace) for tree in looks.trees)])
+    trees = [covers(pattern, tree, workspace) for tree in looks.trees]
+    return looks != NOTHING and all([*single, *trees])

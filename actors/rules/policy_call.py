@@ -7,7 +7,7 @@ from typing import Final
 
 from actors.json import JsonValue
 from actors.rules.paths import resolve
-from actors.rules.policy import FILE_TOOLS, NOTHING, SHELL_TOOLS, Effect, PolicyCall, Targets
+from actors.rules.policy import FILE_TOOLS, SHELL_TOOLS, Effect, PolicyCall, Targets
 
 _PATH_KEYS: Final = ("path", "file_path", "filePath")
 _PATHS_KEYS: Final = ("paths", "files", "edits")
@@ -32,7 +32,7 @@ def policy_call(
         tool=tool,
         effect=effect or "exec",
         targets=_written(tool, given, workspace) if targets is None else targets.writes,
-        looks=targets or NOTHING,
+        looks=targets,
         command=command if tool in SHELL_TOOLS and isinstance(command, str) else None,
         workspace=workspace,
     )

@@ -219,6 +219,25 @@ def test_a_read_is_denied_by_its_path_and_allowed_only_inside():
     assert decision([{"tool": "read", "pattern": "a"}], read("/ws/b")) is None
 
 
+@pytest.mark.parametrize(
+    ("word", "targets", "found"),
+    [
+        ("allow", None, "allow"),
+        ("deny", None, "deny"),
+        ("allow", Targets(), None),
+        ("deny", Targets(), None),
+        ("allow", Targets(writes=("/ws/a",)), "allow"),
+        ("allow", Targets(writes=("/ws/a",), reads=("/ws/b",)), None),
+        ("deny", Targets(writes=("/ws/b",), reads=("/ws/a/x",)), "deny"),
+    ],
+)
+def test_a_row_with_a_path_goes_by_the_name_only_when_a_tool_cannot_say_its_paths(
+    word, targets, found
+):
+    rows = [{"tool": "rename", "pattern": "a", "decision": word}]
+    assert decision(rows, policy_call("rename", "write", {}, "/ws", targets)) == found
+
+
 names = st.lists(st.sampled_from(["a", "b", "*", "**", "?x"]), min_size=1, max_size=4)
 
 

@@ -158,6 +158,17 @@ async def test_what_fell_out_of_memory_is_there_as_a_whole(shell):
     assert await text_of(outcome.stderr) == "ü\n"
 
 
+async def test_a_full_disk_costs_the_whole_and_not_the_command(shell, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("runtime.tools.capture.Spill.append", full)
+    outcome = await ran(shell, "seq 300000")
+
+    assert (outcome.exit_code, outcome.stdout.whole) == (0, None)
+    assert outcome.stdout.tail.endswith(b"\n299999\n300000\n")
+
+
 async def test_half_a_character_becomes_a_replacement_and_harms_nothing(shell):
     outcome = await ran(shell, r"printf 'a\xf0\x9f\x98'; printf '\0' >&2")
 
