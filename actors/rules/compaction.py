@@ -16,8 +16,6 @@ from actors.rules.compaction_settings import CompactionSettings
 from actors.rules.measure import units
 
 SUMMARIZER_TIMEOUT_S: Final = 60.0
-CONCURRENT_RUNS: Final = 4
-"""Compactions at once in one engine (K-15)."""
 BACKOFF_MS: Final = 30_000
 """The wait after a first failure; it doubles with each further one, up to the cooldown (S-157)."""
 STRIKE_LIMIT: Final = 3

@@ -13,11 +13,6 @@ TurnReason: TypeAlias = Literal["completed", "aborted", "error", "max-tokens", "
 RunStatus: TypeAlias = Literal["completed", "aborted", "failed"]
 CallFate: TypeAlias = Literal["not-started", "cancelled", "timed-out", "straggler"]
 
-TOOL_GRACE_S: Final = 5.0
-"""A tool whose cancel signal is set keeps its own result when it ends within this time (N-3)."""
-CLOSE_GRACE_S: Final = 5.0
-"""The bound of the shield under which a turn's end is written."""
-
 CUT_OFF_TEXT: Final = "The reply was cut off at the limit of output tokens."
 
 

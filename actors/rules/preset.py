@@ -10,8 +10,6 @@ import attrs
 from actors.errors.rules import SettingError
 from actors.json import JsonObject
 
-DEFAULT_PRESET: Final = "balanced"
-
 _GIT_READS: Final = ("status", "log", "diff", "show", "branch")
 _MODES: Final = {
     "conservative": "read-only",

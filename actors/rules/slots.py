@@ -10,7 +10,6 @@ import attrs
 
 from actors.errors.rules import SettingError
 
-RUN_SLOTS: Final = 16
 FAN_OUT: Final = 8
 """Running children of one parent."""
 
