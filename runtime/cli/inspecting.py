@@ -13,7 +13,7 @@ from runtime.cli.stored import existing_store
 from runtime.formats.figures import figures
 from runtime.formats.native import native_lines
 from runtime.formats.reading import read_log
-from runtime.formats.readlog import Origin, ReadLog
+from runtime.formats.readlog import ReadLog, origin_of
 from runtime.stores.postgres.target import shown
 
 
@@ -71,15 +71,7 @@ async def _stored(session_id: str, spec: str) -> ReadLog:
         except SessionNotFoundError:
             raise NothingThereError(session_id, shown(spec)) from None
         events = await store.read(session_id)
-    origin = Origin(
-        id=record.id,
-        created_ms=record.created_ms,
-        agent=record.agent,
-        title=record.title,
-        parent=record.parent,
-        lineage=record.lineage,
-    )
-    return read_log(b"".join(native_lines(origin, events)))
+    return read_log(b"".join(native_lines(origin_of(record), events)))
 
 
 def _shown(value: JsonValue) -> str:

@@ -12,7 +12,7 @@ from runtime.engine.engine import Engine
 from runtime.engine.opening import open_engine
 from runtime.engine.upkeep import back_up
 from runtime.formats.native import native_lines
-from runtime.formats.readlog import Origin
+from runtime.formats.readlog import origin_of
 
 T = TypeVar("T")
 
@@ -53,15 +53,7 @@ def salvage_session(session_id: SessionId, spec: str) -> Iterator[bytes]:
         async with existing_store(spec) as store:
             record = (await store.row(session_id)).record
             events = await store.salvage(session_id)
-        origin = Origin(
-            id=record.id,
-            created_ms=record.created_ms,
-            agent=record.agent,
-            title=record.title,
-            parent=record.parent,
-            lineage=record.lineage,
-        )
-        return list(native_lines(origin, events))
+        return list(native_lines(origin_of(record), events))
 
     yield from trio.run(read)
 

@@ -88,11 +88,27 @@ def native_lines(
 ) -> Iterator[bytes]:
     """Yield the lines of an export, line feeds included. Events are written as the bytes they are."""
     kept = tuple(events)
-    words = sorted({e.type for e in kept if not e.ignorable} - CORE_TYPES)
+    header = native_header(origin, len(kept), foreign_words(kept), profile, imported)
+    yield from export_lines(header, kept)
+
+
+def foreign_words(events: Iterable[Event]) -> set[str]:
+    """Return the types beyond the core vocabulary that a reader must be told of."""
+    return {event.type for event in events if not event.ignorable} - CORE_TYPES
+
+
+def native_header(
+    origin: Origin,
+    length: int,
+    words: Iterable[str],
+    profile: Profile = "native",
+    imported: JsonObject | None = None,
+) -> dict[str, object]:
+    """Return the header of an export of ``length`` events."""
     said = {
         "format": FORMAT,
         "version": VERSION,
-        "length": len(kept),
+        "length": length,
         "id": origin.id,
         "createdAt": origin.created_ms,
         "agent": origin.agent,
@@ -100,10 +116,10 @@ def native_lines(
         "parent": origin.parent,
         "lineage": attrs.asdict(origin.lineage) if origin.lineage else None,
         "profile": None if profile == "native" else profile,
-        "words": words or None,
+        "words": sorted(words) or None,
         "imported": imported,
     }
-    yield from export_lines({key: value for key, value in said.items() if value is not None}, kept)
+    return {key: value for key, value in said.items() if value is not None}
 
 
 def export_lines(header: Mapping[str, object], events: Iterable[Event]) -> Iterator[bytes]:

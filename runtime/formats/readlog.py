@@ -10,7 +10,7 @@ import attrs
 from actors.json import JsonObject
 from actors.log.events import Event
 from actors.log.fork import Profile
-from actors.ports.store import Lineage
+from actors.ports.store import Lineage, SessionRecord
 
 FormatName: TypeAlias = Literal[
     "greenroom/session", "dsh", "berry-agent/session", "claude-code", "codex"
@@ -39,6 +39,18 @@ class Origin:
     title: str | None = None
     parent: str | None = None
     lineage: Lineage | None = None
+
+
+def origin_of(record: SessionRecord) -> Origin:
+    """Return what an export says of a stored session."""
+    return Origin(
+        id=record.id,
+        created_ms=record.created_ms,
+        agent=record.agent,
+        title=record.title,
+        parent=record.parent,
+        lineage=record.lineage,
+    )
 
 
 @attrs.frozen(kw_only=True)

@@ -17,7 +17,7 @@ from actors.ports.world import Clock
 from runtime.engine.engine import Engine
 from runtime.faces.http.answers import error_answer, text_answer
 from runtime.faces.http.bodies import ClientGoneError
-from runtime.faces.http.call import Endpoint, Services, read_call
+from runtime.faces.http.call import Endpoint, Services, answer_call
 from runtime.faces.http.clients import Clients
 from runtime.faces.http.extension_routes import RouteCall, Routes
 from runtime.faces.http.gate import (
@@ -124,8 +124,7 @@ class HttpFace:
             raise OverloadedError("the server is going down")
         client = client_of(request)
         services = self._services
-        call = await read_call(endpoint, request, match.params, client=client, services=services)
-        return endpoint.reply.answer(await endpoint.handler(call))
+        return await answer_call(endpoint, request, match.params, client=client, services=services)
 
     def _find(self, method: str, path: str) -> tuple[Endpoint, Match] | None:
         for endpoint in self.endpoints:

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import orjson
 import trio
-from starlette.requests import Request
 from starlette.types import Receive
 
 from runtime.faces.wire.errors import BodyTooLargeError, BodyTooSlowError, DecodeError
@@ -54,14 +53,14 @@ async def _read(receive: Receive, limit_bytes: int) -> bytes:
     return b"".join(chunks)
 
 
-async def read_json(request: Request, limit_bytes: int, limit_s: float) -> dict[str, Any]:
+async def read_json(receive: Receive, limit_bytes: int, limit_s: float) -> dict[str, Any]:
     """Return the JSON object of a body; an empty body is an empty object.
 
     Raises:
         DecodeError: it is none, is too large, or too slow.
         ClientGoneError: the client hung up.
     """
-    body = await read_body(request.receive, limit_bytes, limit_s)
+    body = await read_body(receive, limit_bytes, limit_s)
     if len(body) <= _SMALL_BYTES:
         return parse_object(body)
     return await trio.to_thread.run_sync(parse_object, body)

@@ -20,7 +20,8 @@ from runtime.faces.http.answers import JSON, json_answer, nothing
 from runtime.faces.http.bodies import read_json
 from runtime.faces.http.clients import Clients
 from runtime.faces.http.limits import HttpLimits
-from runtime.faces.wire.errors import DecodeError
+from runtime.faces.http.pieces import Incoming
+from runtime.faces.wire.errors import BodyTooSlowError, DecodeError
 from runtime.faces.wire.forms import Form
 from runtime.faces.wire.verbs import Verbs
 
@@ -95,6 +96,8 @@ class Call:
     params: Mapping[str, str]
     query: Mapping[str, Any]
     body: Mapping[str, Any]
+    incoming: Incoming
+    """The body of an endpoint that takes ``bytes``."""
     client: str
     services: Services
 
@@ -102,33 +105,43 @@ class Call:
 Handler: TypeAlias = Callable[[Call], Awaitable[object]]
 
 
-async def read_call(
+async def answer_call(
     endpoint: Endpoint,
     request: Request,
     params: Mapping[str, str],
     *,
     client: str,
     services: Services,
-) -> Call:
-    """Return the call that a request is.
+) -> ASGIApp:
+    """Read a request as its endpoint says, and return what answers it.
 
     Raises:
         DecodeError: a part of it is not of the form that the endpoint takes, too large or too slow.
+        GreenroomError: what the handler was refused. The body has been taken in.
     """
-    return Call(
-        request=request,
-        params={name: _decoded(text) for name, text in params.items()},
-        query=endpoint.query.read_query(request.query_params.multi_items()),
-        body=await _body(endpoint, request, services.limits),
-        client=client,
-        services=services,
-    )
+    incoming = Incoming(request.receive, services.limits.body_s)
+    try:
+        call = Call(
+            request=request,
+            params={name: _decoded(text) for name, text in params.items()},
+            query=endpoint.query.read_query(request.query_params.multi_items()),
+            body=await _body(endpoint, incoming, services.limits),
+            incoming=incoming,
+            client=client,
+            services=services,
+        )
+        return endpoint.reply.answer(await endpoint.handler(call))
+    except BodyTooSlowError:
+        raise
+    except GreenroomError:
+        await incoming.drain()
+        raise
 
 
-async def _body(endpoint: Endpoint, request: Request, limits: HttpLimits) -> Mapping[str, Any]:
+async def _body(endpoint: Endpoint, incoming: Incoming, limits: HttpLimits) -> Mapping[str, Any]:
     if not isinstance(endpoint.body, Form):
         return {}
-    value = await read_json(request, limits.body_bytes, limits.body_s)
+    value = await read_json(incoming.receive, limits.body_bytes, limits.body_s)
     value.pop("verb", None)  # the endpoint says it (H-13)
     return endpoint.body.read(value)
 

@@ -20,7 +20,9 @@ class HttpLimits:
     body_bytes: int = BODY_LIMIT
     """The body of a request."""
     body_s: float = 30.0
-    """How long a body may take to arrive."""
+    """How long a body may take to arrive; of an upload, how long it may bring nothing."""
+    upload_s: float = 900.0
+    """How long an upload may take; its size is bounded by ``Limits.blob_bytes``."""
     streams: int = 1000
     """Event streams of one client at the same time."""
     spawns: int = 1000

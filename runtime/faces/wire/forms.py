@@ -25,7 +25,7 @@ class Field:
 
     ``content`` is text, or a list of content blocks; ``json`` is any value. ``null`` stands for itself
     where a field is ``nullable``; elsewhere it is refused, as absence is said by leaving the field out.
-    ``least`` and ``most`` bound an integer.
+    ``least`` and ``most`` bound an integer, ``pattern`` is what a whole text must match.
     """
 
     kind: Kind
@@ -34,6 +34,7 @@ class Field:
     nullable: bool = False
     least: int = -MAX_INTEGER
     most: int = MAX_INTEGER
+    pattern: str = ""
     about: str = ""
 
     def takes(self, value: object) -> bool:
@@ -42,6 +43,8 @@ class Field:
             return self.nullable or self.kind == "json"
         if self.kind == "integer":
             return type(value) is int and self.least <= value <= self.most
+        if self.pattern and not (isinstance(value, str) and re.fullmatch(self.pattern, value)):
+            return False
         return _FITS[self.kind](value) and (not self.choices or value in self.choices)
 
 
@@ -127,4 +130,6 @@ def _wanted(field: Field) -> str:
     wanted = f"one of {', '.join(field.choices)}" if field.choices else _WORDS[field.kind]
     if field.kind == "integer":
         wanted += f" from {field.least} to {field.most}"
+    if field.pattern:
+        wanted += f" like {field.pattern}"
     return f"{wanted}, or null" if field.nullable else wanted

@@ -69,6 +69,17 @@ class Appended:
 
 
 @attrs.frozen(kw_only=True)
+class Kept:
+    """Content that a session holds; ``block`` stands in the content of a message that names it."""
+
+    digest: str
+    size_bytes: int
+    media_type: str
+    block: JsonObject
+    name: str | None = None
+
+
+@attrs.frozen(kw_only=True)
 class Ack:
     """What became of a prompt; ``routedChannel`` is absent for a duplicate."""
 

@@ -138,6 +138,8 @@ def field_schema(field: Field) -> JsonObject:
     schema: JsonObject = {**_KINDS[field.kind]}
     if field.kind == "integer":
         schema |= {"minimum": field.least, "maximum": field.most}
+    if field.pattern:
+        schema["pattern"] = f"^{field.pattern}$"
     if field.choices:
         schema["enum"] = list(field.choices)
     if field.nullable:
