@@ -15,7 +15,7 @@ import trio
 from actors.errors.workspace import ShellFailedError
 from actors.ports.shell import ShellSpec, StopCause
 from runtime.tools.capture import Capture
-from runtime.tools.deathwatch import Deathwatch, watch_over
+from runtime.tools.deathwatch import Deathwatch, start_watch
 from runtime.tools.process_family import KILL_S, ProcessFamily, present
 from runtime.tools.waiting import first_of
 
@@ -33,11 +33,12 @@ class LocalCommand:
     Its process is not reaped before all its processes have ended: see :class:`ProcessFamily`.
     """
 
-    def __init__(self, process: trio.Process, spec: ShellSpec, family: ProcessFamily) -> None:
-        self._process, self._family = process, family
+    def __init__(
+        self, process: trio.Process, spec: ShellSpec, family: ProcessFamily, watch: Deathwatch
+    ) -> None:
+        self._process, self._family, self._watch = process, family, watch
         self._handle = os.pidfd_open(process.pid)
         self.stdout, self.stderr = Capture(spec.stdout_bytes), Capture(spec.stderr_bytes)
-        self._watch: Deathwatch | None = None
         self._status: int | None = None
         self._alone = False
         """No process of it lives any more."""
@@ -56,14 +57,6 @@ class LocalCommand:
             return signal.Signals(-self._status).name
         except ValueError:  # a real-time signal
             return f"SIG{-self._status}"
-
-    async def guard(self) -> None:
-        """See to it that the command does not outlive the engine, whatever happens to that.
-
-        Raises:
-            ShellFailedError: nobody can.
-        """
-        self._watch = await watch_over(self._process.pid)
 
     async def until(self, stop: trio.Event, deadline_s: float) -> StopCause | None:
         """Wait for the end of the command itself; returns why it should end when that comes first."""
@@ -113,8 +106,7 @@ class LocalCommand:
             if stream is not None:
                 await trio.aclose_forcefully(stream)
         os.close(self._handle)
-        if self._watch is not None:
-            await self._watch.end()
+        await self._watch.end()
         if not self._alone or self._status is None:
             raise ShellFailedError("a process of the command does not die")
 
@@ -127,32 +119,25 @@ class LocalCommand:
         await self.stderr.closed.wait()
 
 
-@asynccontextmanager
-async def open_command(
-    line: Sequence[str], spec: ShellSpec, mark: str
-) -> AsyncIterator[LocalCommand]:
-    """Start a command; nothing of it is left when the block is.
+async def start_command(
+    line: Sequence[str], spec: ShellSpec, mark: str, threads: trio.CapacityLimiter
+) -> LocalCommand:
+    """Start a command, which must then be :func:`running`.
+
+    Args:
+        line: the command line.
+        spec: where and how it runs.
+        mark: names the command.
+        threads: for finding and ending its processes.
 
     Raises:
-        ShellFailedError: it cannot be started, or a process of it cannot be ended.
+        ShellFailedError: it cannot be started.
 
     Cancellation:
-        Its processes are stopped under a bounded shield.
+        Nothing was started.
     """
-    command = await _started(line, spec, mark)
-    try:
-        await command.guard()
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(command.exchange, spec.stdin)
-            yield command
-            nursery.cancel_scope.cancel()
-    finally:
-        with trio.move_on_after(2 * GRACE_S + 2 * KILL_S, shield=True):
-            await command.bury()
-
-
-async def _started(line: Sequence[str], spec: ShellSpec, mark: str) -> LocalCommand:
     strangers = present()
+    watch, watched = await start_watch(), False
     try:
         process = await trio.lowlevel.open_process(
             line,
@@ -163,10 +148,36 @@ async def _started(line: Sequence[str], spec: ShellSpec, mark: str) -> LocalComm
             env={**spec.env, MARK: mark},
             start_new_session=True,
         )
+        watch.over(process.pid)
+        watched = True
     except (OSError, ValueError) as failed:
         raise ShellFailedError(f"{line[0]} in {spec.cwd}: {failed}") from failed
-    family = ProcessFamily(process.pid, f"{MARK}={mark}", strangers)
-    return LocalCommand(process, spec, family)
+    finally:
+        if not watched:
+            with trio.move_on_after(KILL_S, shield=True):
+                await watch.end()
+    family = ProcessFamily(process.pid, f"{MARK}={mark}", strangers, threads)
+    return LocalCommand(process, spec, family, watch)
+
+
+@asynccontextmanager
+async def running(command: LocalCommand, stdin: bytes) -> AsyncIterator[LocalCommand]:
+    """Feed a command and take in its streams; nothing of it is left when the block is.
+
+    Raises:
+        ShellFailedError: a process of it cannot be ended.
+
+    Cancellation:
+        Its processes are stopped under a bounded shield.
+    """
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(command.exchange, stdin)
+            yield command
+            nursery.cancel_scope.cancel()
+    finally:
+        with trio.move_on_after(2 * GRACE_S + 2 * KILL_S, shield=True):
+            await command.bury()
 
 
 async def _feed(sink: trio.abc.SendStream, data: bytes) -> None:

@@ -29,7 +29,7 @@ from actors.rules.approval import narrower
 from actors.rules.policy import Mode
 from runtime.config import environment
 from runtime.tools.decoding import begun, decoded
-from runtime.tools.local_command import GRACE_S, LocalCommand, open_command
+from runtime.tools.local_command import GRACE_S, LocalCommand, running, start_command
 from runtime.tools.process_family import KILL_S
 from runtime.tools.sandbox import Sandbox, confined_by
 from runtime.tools.shell_text import (
@@ -44,6 +44,7 @@ from runtime.tools.shell_text import (
 from runtime.world import SystemIds
 
 _MS: Final = 1000
+_THREADS: Final = 4
 
 
 class LocalShell(Shell):
@@ -76,6 +77,7 @@ class LocalShell(Shell):
         self._mode, self._sandbox = mode, Sandbox(folders, network)
         self._env, self._inherit = dict(env or {}), inherit
         self._ids = ids or SystemIds()
+        self._threads = trio.CapacityLimiter(_THREADS)
 
     @property
     def longest_s(self) -> float:
@@ -105,14 +107,14 @@ class LocalShell(Shell):
         began_s = trio.current_time()
         deadline_s = began_s + spec.timeout_s
         cause: StopCause | None = "cancelled" if stop.is_set() else "timed-out"
-        line: list[str] | None = None
+        command: LocalCommand | None = None
         if not stop.is_set():
             with trio.move_on_at(deadline_s):
-                line = await self._line(spec)
-        if line is None:
+                command = await self._started(spec)
+        if command is None:
             await trio.lowlevel.checkpoint()
             return self._outcome(spec, None, cause, began_s)
-        async with open_command(line, spec, self._ids.new("command")) as command:
+        async with running(command, spec.stdin):
             cause = await command.until(stop, deadline_s)
             left = await command.finish(stop, hurry=cause is not None)
         behind = left if cause is None else 0
@@ -121,27 +123,24 @@ class LocalShell(Shell):
     async def start(self, spec: ShellSpec, started: Callable[[ShellProcess], None]) -> None:
         """See the port."""
         began_s = trio.current_time()
-        line = await self._line(spec)
-        handle: _Background | None = None
-        command: LocalCommand | None = None
+        command = await self._started(spec)
+        handle = _Background(command)
         cause: StopCause | None = "cancelled"
         try:
-            async with open_command(line, spec, self._ids.new("command")) as command:
-                handle = _Background(command)
+            async with running(command, spec.stdin):
                 started(handle)
                 cause = await command.until(handle.stop, math.inf)
                 await command.finish(handle.stop, hurry=cause is not None)
         except ShellFailedError:
-            if handle is None:
-                raise
             cause = "cancelled"  # its handle tells: killed (D-291)
         finally:
-            if handle is not None:
-                handle.settle(self._outcome(spec, command, cause, began_s))
+            handle.settle(self._outcome(spec, command, cause, began_s))
 
-    async def _line(self, spec: ShellSpec) -> list[str]:
+    async def _started(self, spec: ShellSpec) -> LocalCommand:
         shell = shutil.which("bash") or "/bin/sh"
-        return await self._sandbox.command_line([shell, "-c", spec.command], spec.mode, spec.cwd)
+        bare = [shell, "-c", spec.command]
+        line = await self._sandbox.command_line(bare, spec.mode, spec.cwd)
+        return await start_command(line, spec, self._ids.new("command"), self._threads)
 
     def _outcome(
         self,

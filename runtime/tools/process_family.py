@@ -58,10 +58,14 @@ class ProcessFamily:
         leader: the process id of the command, which leads a session.
         mark: ``NAME=value`` as it stands in the command's environment and in no other's.
         strangers: what :func:`present` gave before the command was started.
+        threads: for looks and signals alone, so that no other work in threads can hold an end up.
     """
 
-    def __init__(self, leader: int, mark: str, strangers: frozenset[int]) -> None:
+    def __init__(
+        self, leader: int, mark: str, strangers: frozenset[int], threads: trio.CapacityLimiter
+    ) -> None:
         self._leader, self._mark, self._strangers = leader, mark.encode(), strangers
+        self._threads = threads
         self._grace_ends_s: float | None = None
 
     async def stop(self, grace_s: float) -> int:
@@ -91,7 +95,7 @@ class ProcessFamily:
 
     async def count(self) -> int:
         """Return how many live."""
-        return len(await trio.to_thread.run_sync(self._members))
+        return len(await trio.to_thread.run_sync(self._members, limiter=self._threads))
 
     async def emptied(self) -> None:
         """Wait until none lives."""
@@ -102,7 +106,7 @@ class ProcessFamily:
 
     async def _signal(self, number: signal.Signals) -> int:
         """Signal all that live; returns how many."""
-        return await trio.to_thread.run_sync(self._signal_now, number)
+        return await trio.to_thread.run_sync(self._signal_now, number, limiter=self._threads)
 
     def _signal_now(self, number: signal.Signals) -> int:
         members = self._members()

@@ -2,10 +2,12 @@
 
 import resource
 import secrets
+import threading
 from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 
 from actors.errors.rules import SettingError
 from actors.errors.workspace import SandboxUnavailableError, ShellFailedError
@@ -128,6 +130,23 @@ async def test_a_call_that_is_cancelled_at_any_moment_leaves_no_process(shell, w
     with trio.move_on_after(delay_ms / 1000):
         await ran(shell, f"sleep 600 & sleep 600; : {word}")
     assert living(word) == []
+
+
+async def test_an_end_waits_for_no_other_work_in_threads(shell, tmp_path, word, monkeypatch):
+    release, limiter = threading.Event(), trio.to_thread.current_default_thread_limiter()
+    monkeypatch.setattr(limiter, "total_tokens", 1)
+    async with trio.open_nursery() as nursery, trio.open_nursery() as running:
+        running.start_soon(ran, shell, f"touch up; sleep 600; : {word}")
+        await is_made(tmp_path / "up")
+        nursery.start_soon(trio.to_thread.run_sync, release.wait)
+        await trio.testing.wait_all_tasks_blocked()
+        running.cancel_scope.cancel()
+        with trio.move_on_after(5, shield=True):
+            while living(word):  # noqa: ASYNC110 - the end of a process tells nobody
+                await trio.sleep(0.02)
+        left = living(word)
+        release.set()
+    assert left == []
 
 
 async def test_a_signal_before_the_start_starts_nothing(shell, tmp_path):
