@@ -48,11 +48,11 @@ def messages_body(request: ModelRequest, model: str, *, max_tokens: int) -> Json
         model: the provider's name of the model.
         max_tokens: the longest reply when the request's config names none; the wire wants a number.
     """
-    said = settings(request.config)
+    config = settings(request.config)
     head, rest = _split(request.messages)
     body: JsonObject = {
         "model": model,
-        "max_tokens": said.max_tokens if said.max_tokens is not None else max_tokens,
+        "max_tokens": config.max_tokens if config.max_tokens is not None else max_tokens,
         "messages": list(wire_messages(rest, model)),
         "stream": True,
     }
@@ -62,18 +62,18 @@ def messages_body(request: ModelRequest, model: str, *, max_tokens: int) -> Json
         body["tools"] = [_tool(schema) for schema in request.tools]
     if request.purpose == "turn":
         body["cache_control"] = {"type": "ephemeral"}
-    mended: JsonObject = mend(body | _options(said) | said.rest).value
+    mended: JsonObject = mend(body | _options(config) | config.rest).value
     return mended
 
 
-def _options(said: Settings) -> JsonObject:
-    stops: JsonValue = [said.stop] if isinstance(said.stop, str) else said.stop
-    options = present(temperature=said.temperature, top_p=said.top_p, stop_sequences=stops)
-    if said.effort == OFF:
+def _options(config: Settings) -> JsonObject:
+    stops: JsonValue = [config.stop] if isinstance(config.stop, str) else config.stop
+    options = present(temperature=config.temperature, top_p=config.top_p, stop_sequences=stops)
+    if config.effort == OFF:
         return options | {"thinking": {"type": "disabled"}}
-    if said.effort is None:
+    if config.effort is None:
         return options
-    effort: JsonObject = {"effort": _EFFORTS.get(said.effort, said.effort)}
+    effort: JsonObject = {"effort": _EFFORTS.get(config.effort, config.effort)}
     return options | {"thinking": {"type": "adaptive"}, "output_config": effort}
 
 

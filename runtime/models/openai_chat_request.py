@@ -4,7 +4,7 @@ Source: P1, K-11, K-30.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final, assert_never
+from typing import assert_never
 
 from actors.json import JsonObject, JsonValue
 from actors.log.foreign import mend
@@ -17,7 +17,8 @@ from actors.log.projection import (
     UserMessage,
 )
 from actors.ports.model import ModelRequest, ToolSchema
-from runtime.models.provider_config import OFF, Settings, present, settings
+from runtime.models.openai_messages import EFFORTS, NO_OUTPUT, said, said_by_user
+from runtime.models.provider_config import Settings, present, settings
 from runtime.models.provider_content import (
     Image,
     Shown,
@@ -27,11 +28,6 @@ from runtime.models.provider_content import (
     wire_id,
     wire_name,
 )
-
-EFFORTS: Final = {OFF: "none", "max": "xhigh"}
-"""Reasoning efforts of ours that OpenAI calls otherwise."""
-NO_OUTPUT: Final = "(no output)"
-"""What stands for a result without any text."""
 
 
 def chat_body(request: ModelRequest, model: str, *, compatible: bool) -> JsonObject:
@@ -50,20 +46,20 @@ def chat_body(request: ModelRequest, model: str, *, compatible: bool) -> JsonObj
     }
     if request.tools:
         body["tools"] = [_tool(schema) for schema in request.tools]
-    said = settings(request.config)
-    mended: JsonObject = mend(body | _options(said, compatible=compatible) | said.rest).value
+    config = settings(request.config)
+    mended: JsonObject = mend(body | _options(config, compatible=compatible) | config.rest).value
     return mended
 
 
-def _options(said: Settings, *, compatible: bool) -> JsonObject:
+def _options(config: Settings, *, compatible: bool) -> JsonObject:
     limit = "max_tokens" if compatible else "max_completion_tokens"
-    effort = EFFORTS.get(said.effort, said.effort) if said.effort is not None else None
+    effort = EFFORTS.get(config.effort, config.effort) if config.effort is not None else None
     return present(
-        temperature=said.temperature,
-        top_p=said.top_p,
-        stop=said.stop,
+        temperature=config.temperature,
+        top_p=config.top_p,
+        stop=config.stop,
         reasoning_effort=effort,
-        **{limit: said.max_tokens},
+        **{limit: config.max_tokens},
     )
 
 
@@ -84,27 +80,15 @@ def chat_messages(messages: Iterable[ProjectedMessage]) -> Iterator[JsonObject]:
     for message in messages:
         match message:
             case SystemMessage():
-                yield from _said("system", text_of(message.content))
+                yield from said("system", text_of(message.content))
             case UserMessage():
-                yield from _user(shown(message.content))
+                yield from said_by_user(shown(message.content), _part)
             case AssistantMessage():
                 yield from _assistant(message)
             case ToolResultMessage():
                 yield _result(message)
             case _:
                 assert_never(message)
-
-
-def _said(role: str, text: str) -> Iterator[JsonObject]:
-    if text:
-        yield {"role": role, "content": text}
-
-
-def _user(pieces: list[Shown]) -> Iterator[JsonObject]:
-    if any(isinstance(piece, Image) for piece in pieces):
-        yield {"role": "user", "content": [_part(piece) for piece in pieces]}
-    else:
-        yield from _said("user", "\n".join(p.text for p in pieces if not isinstance(p, Image)))
 
 
 def _part(piece: Shown) -> JsonObject:
@@ -119,7 +103,7 @@ def _assistant(message: AssistantMessage) -> Iterator[JsonObject]:
     if calls:
         yield {"role": "assistant", "content": text or None, "tool_calls": calls}
     else:
-        yield from _said("assistant", text)
+        yield from said("assistant", text)
 
 
 def _call(call: ProjectedCall) -> JsonObject:

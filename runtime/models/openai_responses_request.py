@@ -20,7 +20,7 @@ from actors.log.projection import (
     UserMessage,
 )
 from actors.ports.model import ModelRequest, ToolSchema
-from runtime.models.openai_chat_request import EFFORTS, NO_OUTPUT
+from runtime.models.openai_messages import EFFORTS, NO_OUTPUT, said, said_by_user
 from runtime.models.provider_config import Settings, present, settings
 from runtime.models.provider_content import (
     Image,
@@ -46,7 +46,7 @@ def responses_body(request: ModelRequest, model: str, *, reasoning: bool) -> Jso
         model: the provider's name of the model.
         reasoning: the model reasons, so its sealed reasoning is asked for.
     """
-    said = settings(request.config)
+    config = settings(request.config)
     body: JsonObject = {
         "model": model,
         "input": list(response_items(request.messages)),
@@ -55,20 +55,20 @@ def responses_body(request: ModelRequest, model: str, *, reasoning: bool) -> Jso
     }
     if request.tools:
         body["tools"] = [_tool(schema) for schema in request.tools]
-    if reasoning or said.effort is not None:
+    if reasoning or config.effort is not None:
         body["include"] = ["reasoning.encrypted_content"]
-    mended: JsonObject = mend(body | _options(said) | said.rest).value
+    mended: JsonObject = mend(body | _options(config) | config.rest).value
     return mended
 
 
-def _options(said: Settings) -> JsonObject:
+def _options(config: Settings) -> JsonObject:
     effort: JsonObject | None = None
-    if said.effort is not None:
-        effort = {"effort": EFFORTS.get(said.effort, said.effort), "summary": "auto"}
+    if config.effort is not None:
+        effort = {"effort": EFFORTS.get(config.effort, config.effort), "summary": "auto"}
     return present(
-        temperature=said.temperature,
-        top_p=said.top_p,
-        max_output_tokens=said.max_tokens,
+        temperature=config.temperature,
+        top_p=config.top_p,
+        max_output_tokens=config.max_tokens,
         reasoning=effort,
     )
 
@@ -88,27 +88,15 @@ def response_items(messages: Iterable[ProjectedMessage]) -> Iterator[JsonObject]
     for message in messages:
         match message:
             case SystemMessage():
-                yield from _said(message.role, text_of(message.content))
+                yield from said(message.role, text_of(message.content))
             case UserMessage():
-                yield from _user(shown(message.content))
+                yield from said_by_user(shown(message.content), _part)
             case AssistantMessage():
                 yield from _assistant(message)
             case ToolResultMessage():
                 yield _result(message)
             case _:
                 assert_never(message)
-
-
-def _said(role: str, text: str) -> Iterator[JsonObject]:
-    if text:
-        yield {"role": role, "content": text}
-
-
-def _user(pieces: list[Shown]) -> Iterator[JsonObject]:
-    if any(isinstance(piece, Image) for piece in pieces):
-        yield {"role": "user", "content": [_part(piece) for piece in pieces]}
-    else:
-        yield from _said("user", "\n".join(p.text for p in pieces if not isinstance(p, Image)))
 
 
 def _part(piece: Shown) -> JsonObject:
@@ -119,7 +107,7 @@ def _part(piece: Shown) -> JsonObject:
 
 def _assistant(message: AssistantMessage) -> Iterator[JsonObject]:
     yield from (_reasoning(block) for block in thoughts(message.content) if block.get(SEALED))
-    yield from _said("assistant", text_of(message.content))
+    yield from said("assistant", text_of(message.content))
     yield from (_call(call) for call in message.tool_calls)
 
 

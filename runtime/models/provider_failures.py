@@ -3,9 +3,7 @@
 Source: L-90, L-91, K-10.
 """
 
-import math
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from typing import Final
 
 import attrs
@@ -14,6 +12,7 @@ from actors.log.foreign import mend_text
 from actors.ports.model import Failed, RetryBucket
 from actors.rules.retry import classify
 from runtime.models.provider_content import mapping, string
+from runtime.models.provider_headers import amount, wait_s
 
 MALFORMED: Final = "LLM_STREAM_MALFORMED"
 CONNECTION: Final = "LLM_CONNECTION_FAILED"
@@ -170,25 +169,9 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     A date is read against the ``Date`` of the same answer: no clock is needed, and none can be wrong.
     """
     lower = {name.lower(): value for name, value in headers.items()}
-    milliseconds = _number(lower.get("retry-after-ms", ""))
+    milliseconds = amount(lower.get("retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000
     asked = lower.get("retry-after", "")
-    seconds = _number(asked)
-    return seconds if seconds is not None else _until(asked, lower.get("date", ""))
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and value >= 0 else None
-
-
-def _until(then: str, now: str) -> float | None:
-    try:
-        wait = parsedate_to_datetime(then) - parsedate_to_datetime(now)
-    except (ValueError, TypeError):
-        return None
-    return max(wait.total_seconds(), 0.0)
+    seconds = amount(asked)
+    return seconds if seconds is not None else wait_s(asked, lower.get("date", ""))

@@ -5,14 +5,13 @@ Two families: ``x-ratelimit-{limit,remaining,reset}-{requests,tokens}`` with dur
 the ``Date`` of the same answer.
 """
 
-import math
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 from typing import Final
 
 from actors.ports.model import Allotment, RateReport
+from runtime.models.provider_headers import amount, wait_s
 
 _ANTHROPIC: Final = "anthropic-ratelimit"
 _UNITS_S: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -43,11 +42,11 @@ def _plain(headers: Mapping[str, str], kind: str) -> Allotment | None:
 def _dated(headers: Mapping[str, str], kind: str, date: str) -> Allotment | None:
     names = (f"{_ANTHROPIC}-{kind}-{word}" for word in ("limit", "remaining", "reset"))
     limit, left, reset = (headers.get(name, "") for name in names)
-    return _allotment(limit, left, _until_s(reset, date))
+    return _allotment(limit, left, wait_s(reset, date, datetime.fromisoformat))
 
 
 def _allotment(limit: str, left: str, reset_s: float | None) -> Allotment | None:
-    whole, rest = _number(limit), _number(left)
+    whole, rest = amount(limit), amount(left)
     if whole is None or rest is None or reset_s is None:
         return None
     return Allotment(limit=whole, left=rest, reset_s=reset_s)
@@ -57,23 +56,7 @@ def _part_left(allotment: Allotment) -> float:
     return allotment.left / allotment.limit if allotment.limit else 0.0
 
 
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and value >= 0 else None
-
-
 def _duration_s(text: str) -> float | None:
     if _DURATION.fullmatch(text):
         return sum(float(value) * _UNITS_S[unit] for value, unit in _STEP.findall(text))
-    return _number(text)
-
-
-def _until_s(then: str, now: str) -> float | None:
-    try:
-        wait = datetime.fromisoformat(then) - parsedate_to_datetime(now)
-    except (ValueError, TypeError):
-        return None
-    return max(wait.total_seconds(), 0.0)
+    return amount(text)

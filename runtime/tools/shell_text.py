@@ -1,4 +1,4 @@
-"""What a shell says to the model, and the limits of a run, as pure functions.
+"""What a shell says to the model, and the limits of a run. Pure.
 
 Source: D-281, D-286, D-288, D-294, D-296..D-299, K-14.
 """
