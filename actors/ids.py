@@ -38,6 +38,8 @@ def check_session_id(text: object) -> SessionId:
     Raises:
         SessionIdError: it cannot.
     """
-    if not isinstance(text, str) or _SESSION_ID.match(text) is None:
-        raise SessionIdError(str(text))
+    if not isinstance(text, str):
+        raise SessionIdError(type(text).__name__)
+    if _SESSION_ID.match(text) is None:
+        raise SessionIdError(text)
     return text

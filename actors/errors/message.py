@@ -13,7 +13,15 @@ class MessageFieldError(UsageError):
         self.message, self.field, self.value, self.wanted = message, field, value, wanted
 
     def __str__(self) -> str:
-        return f"{self.message}({self.field}={self.value!r}): give {self.wanted}"
+        return f"{self.message}({self.field}={_shown(self.value)}): give {self.wanted}"
+
+
+def _shown(value: object) -> str:
+    """Return the beginning of what a value looks like; it may be anything at all."""
+    try:
+        return repr(value)[:200]
+    except Exception:  # noqa: BLE001 - the value's own code
+        return f"<{type(value).__name__}>"
 
 
 class MessageTypeError(UsageError):

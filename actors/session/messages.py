@@ -14,7 +14,17 @@ from actors.log.events import SurfaceOp
 from actors.log.inbox import ListName
 from actors.log.projection import Content
 from actors.session.ask import ClientWord
-from actors.session.fields import number_or_none, one_of, text_or_none
+from actors.session.fields import (
+    number,
+    number_or_none,
+    one_of,
+    operation_or_none,
+    text,
+    text_or_none,
+    text_or_number,
+    truth,
+    tuple_of,
+)
 
 When: TypeAlias = Literal["now", "next"]
 ChildEnd: TypeAlias = Literal["closed", "settled", "deleted", "kept", "failed", "orphaned"]
@@ -25,18 +35,20 @@ Scope: TypeAlias = Literal["turn", "session", "tree", "engine"]
 class Append:
     """Append one event; refused when it would break an open turn."""
 
-    type: str
+    type: str = attrs.field(validator=text)
     data: JsonValue
-    op: SurfaceOp | None = None
-    sources: tuple[int, ...] | None = None
-    ignorable: bool = False
+    op: SurfaceOp | None = attrs.field(default=None, validator=operation_or_none)
+    sources: tuple[int, ...] | None = attrs.field(
+        default=None, validator=attrs.validators.optional(tuple_of(int, "a tuple of seqs, or None"))
+    )
+    ignorable: bool = attrs.field(default=False, validator=truth)
 
 
 @attrs.frozen
 class AppendAll:
     """Append several events, all or none, in one batch with one answer."""
 
-    appends: tuple[Append, ...]
+    appends: tuple[Append, ...] = attrs.field(validator=tuple_of(Append, "a tuple of Append"))
 
 
 @attrs.frozen
@@ -56,7 +68,7 @@ class Fork:
     """
 
     at: int | None = attrs.field(default=None, validator=number_or_none)
-    id: str | None = None
+    id: str | None = attrs.field(default=None, validator=text_or_none)
 
 
 @attrs.frozen
@@ -66,8 +78,8 @@ class Prompt:
     content: Content
     message_id: str | None = attrs.field(default=None, validator=text_or_none)
     when: When = attrs.field(default="now", validator=one_of("now", "next"))
-    source: str = "user"
-    background: bool = False
+    source: str = attrs.field(default="user", validator=text)
+    background: bool = attrs.field(default=False, validator=truth)
     """Nobody is waiting at the other end: it may start only so many turns in a row (L-70)."""
 
 
@@ -80,7 +92,7 @@ class Continue:
 class EditInput:
     """Give a waiting input another content; it keeps its id and its place."""
 
-    message_id: str
+    message_id: str = attrs.field(validator=text)
     content: Content
 
 
@@ -88,24 +100,24 @@ class EditInput:
 class MoveInput:
     """Put a waiting input at ``position`` of one of the two lists."""
 
-    message_id: str
+    message_id: str = attrs.field(validator=text)
     target: ListName = attrs.field(validator=one_of("next-step", "next-turn"))
-    position: int = 0
+    position: int = attrs.field(default=0, validator=number)
 
 
 @attrs.frozen
 class WithdrawInput:
     """Take a waiting input back; it is never run."""
 
-    message_id: str
+    message_id: str = attrs.field(validator=text)
 
 
 @attrs.frozen
 class Abandon:
     """Whoever owned this input is gone: withdraw it, or interrupt the turn that took it (K-24)."""
 
-    message_id: str
-    cause: str = "caller"
+    message_id: str = attrs.field(validator=text)
+    cause: str = attrs.field(default="caller", validator=text)
 
 
 @attrs.frozen
@@ -125,16 +137,16 @@ class Interrupt:
     scope: Scope = attrs.field(
         default="turn", validator=one_of("turn", "session", "tree", "engine")
     )
-    cause: str = "user"
+    cause: str = attrs.field(default="user", validator=text)
 
 
 @attrs.frozen
 class Answer:
     """Settle one ask; the first answer wins."""
 
-    ask_id: str
+    ask_id: str = attrs.field(validator=text)
     answer: ClientWord
-    by: str | None = None
+    by: str | None = attrs.field(default=None, validator=text_or_none)
 
 
 @attrs.frozen
@@ -146,8 +158,8 @@ class Compact:
 class StartChild:
     """Make a session that belongs to this one; it ends with it unless it is kept (K-20)."""
 
-    agent: str = "default"
-    id: str | None = None
+    agent: str = attrs.field(default="default", validator=text)
+    id: str | None = attrs.field(default=None, validator=text_or_none)
 
 
 @attrs.frozen
@@ -158,17 +170,17 @@ class Delegate:
     """
 
     content: Content
-    agent: str = "default"
-    id: str | None = None
-    requires: tuple[str, ...] = ()
+    agent: str = attrs.field(default="default", validator=text)
+    id: str | None = attrs.field(default=None, validator=text_or_none)
+    requires: tuple[str, ...] = attrs.field(default=(), validator=tuple_of(str, "a tuple of names"))
 
 
 @attrs.frozen
 class EndChild:
     """A child has ended, or is let go: ``kept`` lets it outlive this session."""
 
-    child: str
-    mode: ChildEnd
+    child: str = attrs.field(validator=text)
+    mode: ChildEnd = attrs.field(validator=one_of(*get_args(ChildEnd)))
 
 
 @attrs.frozen
@@ -231,7 +243,7 @@ class ReadInspection:
 class AwaitResult:
     """Wait for the end of the turn that takes the input ``message_id``, or holds the event of that seq."""
 
-    message_id: str | int
+    message_id: str | int = attrs.field(validator=text_or_number)
 
 
 Read: TypeAlias = ReadProjection | ReadQueue | ReadInspection | AwaitResult

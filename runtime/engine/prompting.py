@@ -115,9 +115,9 @@ class Prompting:
             SourceReservedError: only a session speaks as ``session:...``.
             AgentUnknownError, ModelMissingError: nobody can answer in this session.
         """
+        message = Prompt(content, message_id, when, source)
         if source.startswith("session:"):
             raise SourceReservedError(source)
-        message = Prompt(content, message_id, when, source)
         receipt = cast("PromptReceipt", await self.send(message))
         return Turn(self._stage, self.id, receipt)
 
