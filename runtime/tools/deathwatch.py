@@ -11,6 +11,7 @@ Source: P7.
 
 import os
 import subprocess
+from contextlib import suppress
 from typing import Final
 
 import trio
@@ -29,7 +30,8 @@ class Deathwatch:
     def over(self, leader: int) -> None:
         """Watch over the process group of a command until :meth:`end`; it never blocks."""
         assert isinstance(self._process.stdin, trio.lowlevel.FdStream)
-        os.write(self._process.stdin.fileno(), f"{leader}\n".encode())
+        with suppress(BrokenPipeError):  # somebody killed the watch: the command goes on without
+            os.write(self._process.stdin.fileno(), f"{leader}\n".encode())
 
     async def end(self) -> None:
         """Watch no longer: the command has ended, or never began."""
