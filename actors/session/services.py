@@ -29,14 +29,26 @@ class Services:
     clock: Clock
     ids: IdSource
     agents: AgentBook
-    asks: AskTable
     limits: Limits
     recovery: Literal["close", "resume"]
     """What is done about a turn that a crash cut off."""
     remembered: Remembered
-    prepared: PreparedLogs
-    spending: Spending
-    run_slots: trio.CapacityLimiter
-    delegated: dict[SessionId, trio.CapacityLimiter] = attrs.field(factory=dict)
+    prepared: PreparedLogs = attrs.field(init=False, factory=PreparedLogs)
+    spending: Spending = attrs.field(init=False, factory=Spending)
+    asks: AskTable = attrs.field(init=False)
+    run_slots: trio.CapacityLimiter = attrs.field(init=False)
+    compaction_slots: trio.CapacityLimiter = attrs.field(init=False)
+    delegated: dict[SessionId, trio.CapacityLimiter] = attrs.field(init=False, factory=dict)
     """The children whose work has not come back, and the slots that each shares with its siblings (L-163)."""
-    compaction_slots: trio.CapacityLimiter
+
+    @asks.default
+    def _no_asks(self) -> AskTable:
+        return AskTable(grace_s=self.limits.ask_grace_s, deadline_s=self.limits.ask_deadline_s)
+
+    @run_slots.default
+    def _running(self) -> trio.CapacityLimiter:
+        return trio.CapacityLimiter(self.limits.running)
+
+    @compaction_slots.default
+    def _compacting(self) -> trio.CapacityLimiter:
+        return trio.CapacityLimiter(self.limits.compactions)

@@ -20,12 +20,9 @@ from actors.ports.tool import Tool
 from actors.ports.world import Clock, IdSource
 from actors.rules.policy import Policy
 from actors.session.agent import Agent, AgentBook, Fallback
-from actors.session.asks import AskTable
 from actors.session.limits import Limits
-from actors.session.prepared import PreparedLogs
 from actors.session.remembered import Remember, Remembered
 from actors.session.services import Services
-from actors.session.spending import Spending
 from actors.session.stage import open_stage
 from runtime.engine.answering import OnAsk, Report, answer_asks
 from runtime.engine.engine import Engine
@@ -109,15 +106,7 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
         _fallen_back(fallbacks, governors) as others,
         open_store(store) as opened,
     ):
-        default = Agent(
-            model=answering,
-            tools=tools,
-            system=system,
-            policy=policy,
-            context_window=window_of(answering.name) if answering is not None else None,
-            fallbacks=others,
-            price=price_of,
-        )
+        default = _default_agent(answering, others, tools=tools, system=system, policy=policy)
         epoch = await opened.claim(_owner(), take_over=take_over)
         services = Services(
             store=opened,
@@ -125,14 +114,9 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
             clock=clock or SystemClock(),
             ids=ids or SystemIds(),
             agents=AgentBook([default, *agents]),
-            asks=AskTable(grace_s=bounds.ask_grace_s, deadline_s=bounds.ask_deadline_s),
             limits=bounds,
             recovery=recovery,
             remembered=Remembered(remember),
-            prepared=PreparedLogs(),
-            spending=Spending(),
-            run_slots=trio.CapacityLimiter(bounds.running),
-            compaction_slots=trio.CapacityLimiter(bounds.compactions),
         )
         try:
             async with _unwrapped(_running(services, on_ask, report)) as engine:
@@ -140,6 +124,26 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
         finally:
             with trio.move_on_after(RELEASE_S, shield=True):
                 await opened.release(epoch)
+
+
+def _default_agent(
+    model: Model | None,
+    fallbacks: tuple[Fallback, ...],
+    *,
+    tools: Sequence[Tool],
+    system: str | None,
+    policy: Policy,
+) -> Agent:
+    """Return the agent of sessions that name none."""
+    return Agent(
+        model=model,
+        tools=tools,
+        system=system,
+        policy=policy,
+        context_window=window_of(model.name) if model is not None else None,
+        fallbacks=fallbacks,
+        price=price_of,
+    )
 
 
 def _opened(

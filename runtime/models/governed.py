@@ -22,7 +22,8 @@ from actors.ports.model import (
 )
 from actors.rules.budget import spent_by
 from actors.rules.rates import Rates
-from runtime.models.governor import Governor, Place
+from runtime.models.governor import Governor
+from runtime.models.places import Place
 
 _PIECES: Final = frozenset({TextDelta, ThinkingDelta, ToolCallDelta, BlockEnd})
 """Parts that say nothing new of the provider once it has begun to answer."""

@@ -13,61 +13,15 @@ import trio
 
 from actors.ports.model import Allotment, Failed, HoldReason, ModelRequest, RateReport
 from actors.rules.circuit import DOWN, Circuit
-from actors.rules.fair_line import SHARE, FairLine
-from actors.rules.rates import Left, Pause, Rates, Taken, Window, expected
+from actors.rules.fair_line import SHARE
+from actors.rules.rates import Left, Rates, Window, expected
+from runtime.models.places import Lane, Place
 
 RATE_LIMITED: Final = "LLM_RATE_LIMITED"
 INFLIGHT_LIMIT: Final = "LLM_INFLIGHT_LIMIT"
 CIRCUIT_OPEN: Final = "LLM_CIRCUIT_OPEN"
 LONGEST_PAUSE_S: Final = 3600.0
 """A provider that asks for a longer pause is asked again after this."""
-
-
-@attrs.define(eq=False)
-class Place:
-    """One request: in the line, under way, or over."""
-
-    lane: "Lane"
-    session_id: str
-    background: bool
-    last_s: float
-    """When it has waited long enough."""
-    waits_for: HoldReason | None = None
-    refused: Failed | None = None
-    under_way: bool = False
-    alarm_s: float = math.inf
-    scope: trio.CancelScope | None = None
-    told: trio.Event = attrs.field(factory=trio.Event)
-    tokens: Taken | None = None
-    used: float | None = None
-    """Tokens, by the latest report."""
-    answered: bool = False
-    tries: bool = False
-    """Whether its outcome decides if a provider that was down is asked again."""
-
-    @property
-    def decided(self) -> bool:
-        """Whether it need not wait any more."""
-        return self.under_way or self.refused is not None
-
-    def wake_at(self, at_s: float) -> None:
-        """Look again at that time."""
-        self.alarm_s = at_s
-        if self.scope is not None:
-            self.scope.deadline = min(at_s, self.last_s)
-
-
-@attrs.define(eq=False)
-class Lane:
-    """What is known of one model, and who waits for it."""
-
-    name: str
-    line: FairLine[Place] = attrs.field(factory=FairLine)
-    pause: Pause = attrs.field(factory=Pause)
-    requests: Left | None = None
-    tokens: Left | None = None
-    usual: float = 0.0
-    """Tokens that a request is expected to use."""
 
 
 class Governor:
