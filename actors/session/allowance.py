@@ -7,7 +7,7 @@ import trio
 
 from actors.log.events import Draft
 from actors.session.ask import Ask
-from actors.session.gate import put_ask
+from actors.session.asking import put_ask
 from actors.session.spending import BUDGET_ASK
 from actors.session.state import SessionState
 

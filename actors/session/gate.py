@@ -21,20 +21,18 @@ from actors.ports.tool import Targeting, Tool, ToolContext
 from actors.rules.approval import (
     AnswerWord,
     Outcome,
-    Settlement,
     answered,
     beforehand,
     judge,
     outcome,
     sticky_target,
-    withdrawn,
 )
 from actors.rules.policy import PolicyCall
 from actors.rules.policy_call import policy_call
 from actors.session.ask import Ask
+from actors.session.asking import put_ask
 from actors.session.attachments import ANY_TYPE, attach_to
 from actors.session.call import CallOutcome, CallSpec, Execution, Starting, closed, parsed, refused
-from actors.session.delegation import announce
 from actors.session.drafts import decided_draft
 from actors.session.live import CallProgress, CallStarted
 from actors.session.remembered import suggested_entry
@@ -211,18 +209,6 @@ def _ruling(call: CallSpec, decided: Outcome) -> list[Draft]:
     return [_gate_draft(call, "block", f"ask-{decided.word}")]
 
 
-def _nothing(_: Outcome) -> list[Draft]:
-    return []
-
-
-async def _remember(session: SessionState, ask: Ask, settlement: Settlement) -> bool:
-    """Keep what was answered with ``always``; False when there is nothing to keep (A-4)."""
-    if settlement.decision != "always" or ask.suggested_entry is None:
-        return False
-    await session.services.remembered.add(ask.suggested_entry, ask.target, ask.tier)
-    return True
-
-
 def _answer_on_record(log: Log, call: CallSpec) -> Outcome | None:
     """Return what was answered about this call before a crash came in between: nobody is asked twice (P6)."""
     asked: set[AskId] = set()
@@ -235,58 +221,3 @@ def _answer_on_record(log: Log, call: CallSpec) -> Outcome | None:
         elif isinstance(said, ApprovalDecided) and said.approval_id in asked:
             return outcome(answered(cast("AnswerWord", said.decision), said.by))
     return None
-
-
-async def put_ask(
-    session: SessionState,
-    ask: Ask,
-    signal: trio.Event,
-    *,
-    again: bool = False,
-    then: Callable[[Outcome], list[Draft]] = _nothing,
-) -> Outcome:
-    """Write the question, wait for its settlement, write the decision with what follows ``then``, and say what it means.
-
-    Whoever answered is told after the decision is durable (P4). With the ``signal`` of its call set it is
-    withdrawn before anybody sees it (N-6). ``again`` puts an ask that a crash left
-    open: it is logged already, and waits for a watcher (K-18).
-
-    Cancellation:
-        Withdraws the ask; the end of the turn writes its decision.
-    """
-    asked: JsonObject = {
-        "approvalId": ask.id,
-        "toolCallId": ask.tool_call_id,
-        "toolName": ask.tool_name,
-        "target": ask.target,
-        "tier": ask.tier,
-        "summary": ask.summary,
-        "path": list(ask.path),
-    }
-    if ask.reason is not None:
-        asked["reason"] = ask.reason
-    if ask.suggested_entry is not None:
-        asked["suggestedEntry"] = ask.suggested_entry
-    if not again:
-        if signal.is_set():
-            await trio.lowlevel.checkpoint()
-            decided = outcome(withdrawn("interrupt"))
-            await session.journal.commit(*then(decided))
-            return decided
-        await session.journal.commit(Draft("approval/asked", asked))
-    await announce(session, ask)
-    settled = withdrawn("interrupt") if signal.is_set() else None
-    entry = session.services.asks.put(ask, waits=again, settled=settled)
-    recorded = False
-    try:
-        settlement = await entry.wait()
-        remembered = await _remember(session, ask, settlement)
-        decided = outcome(settlement, can_remember=remembered)
-        record = decided_draft(ask.id, decided.decision, decided.source, settlement.by)
-        is_open = ask.id in session.log.fold.open_asks
-        await session.journal.commit(*([record] if is_open else []), *then(decided))
-        recorded = is_open
-    finally:
-        entry.settle(withdrawn("interrupt"))
-        session.services.asks.close(entry, recorded=recorded)
-    return decided
