@@ -3,9 +3,10 @@
 Source: A-10, A-43.
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
+
+from actors.rules.globs import is_glob, reached
 
 REPOSITORY: Final = frozenset({".git", ".hg", ".svn", ".jj"})
 
@@ -34,34 +35,29 @@ def covers(pattern: str, path: str, base: str) -> bool:
     wanted = resolve(pattern, base)
     if not is_glob(wanted):
         return inside(path, wanted)
-    return re.match(rf"{_expression(wanted)}(?:/|\Z)", path, re.DOTALL) is not None
+    names = _names(wanted)
+    return bool(reached(names, _names(path), _literal(pattern, names, base)))
 
 
 def may_hold(pattern: str, folder: str, base: str) -> bool:
     """Whether something that :func:`covers` covers may lie below ``folder``."""
-    names = resolve(pattern, base).split("/")
-    fixed = next((n for n, name in enumerate(names) if is_glob(name)), len(names))
-    head = "/".join(names[:fixed]) or "/"
+    names = _names(resolve(pattern, base))
+    literal = _literal(pattern, names, base)
+    fixed = next((n for n in range(literal, len(names)) if is_glob(names[n])), len(names))
+    head = "/" + "/".join(names[:fixed])
     return inside(head, folder) or inside(folder, head)
 
 
-def matches(pattern: str, name: str) -> bool:
-    """Whether a relative path is exactly what a glob pattern names."""
-    return re.fullmatch(_expression(pattern), name, re.DOTALL) is not None
+def _literal(pattern: str, names: Sequence[str], base: str) -> int:
+    """Return how many of the names come from ``base``, and are no patterns whatever they look like."""
+    if pattern.startswith("/"):
+        return 0
+    same = zip(names, _names(base), strict=False)
+    return next((n for n, (mine, its) in enumerate(same) if mine != its), len(_names(base)))
 
 
-def is_glob(text: str) -> bool:
-    """Whether a pattern stands for more than one path."""
-    return "*" in text or "?" in text
-
-
-def _expression(pattern: str) -> str:
-    """Return the regular expression of a glob pattern."""
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
-    return "".join(_WILD.get(part, re.escape(part)) for part in parts)
-
-
-_WILD: Final = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+def _names(path: str) -> list[str]:
+    return [name for name in path.split("/") if name]
 
 
 def protected(path: str, data_roots: Iterable[str] = ()) -> bool:

@@ -10,7 +10,7 @@ import attrs
 
 from actors.json import JsonObject
 from actors.rules.approval import Grants
-from actors.rules.paths import is_glob
+from actors.rules.globs import is_glob
 from actors.rules.policy import FILE_TOOLS, Mode, PolicyCall, PolicyEntry, PolicyTable
 
 Remember: TypeAlias = Callable[[JsonObject], Awaitable[None]]

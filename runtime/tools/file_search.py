@@ -11,7 +11,8 @@ from typing import Final
 import attrs
 
 from actors.errors.files import FileToolError
-from actors.rules.paths import REPOSITORY, matches
+from actors.rules.globs import matches
+from actors.rules.paths import REPOSITORY
 from runtime.tools.file_access import read_bytes
 from runtime.tools.file_roots import Place, open_file, open_folder, open_parent
 
