@@ -5,6 +5,8 @@ from typing import Final
 from actors.errors.files import EditAmbiguousError, EditNotFoundError
 
 _SHOWN_LINES: Final = 5
+_COMPARED_CHARS: Final = 1024 * 1024
+"""A longer text is not looked through for other white space: it would hold everybody else up."""
 
 
 def replaced(path: str, text: str, old: str, new: str, *, every: bool = False) -> str:
@@ -33,7 +35,7 @@ def replaced(path: str, text: str, old: str, new: str, *, every: bool = False) -
 def _hint(text: str, old: str) -> str:
     """Say what of the old text does occur: its first line, or the same words in other white space."""
     first = next((line.strip() for line in old.splitlines() if line.strip()), "")
-    if "".join(old.split()) in "".join(text.split()):
+    if len(text) <= _COMPARED_CHARS and "".join(old.split()) in "".join(text.split()):
         return "the text to replace occurs only with other white space: read the file and copy it exactly"
     if first and first in text:
         return (
