@@ -3,11 +3,9 @@
 Source: design 5.
 """
 
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import TypeAlias
 
 import trio
 
@@ -15,16 +13,13 @@ from actors.errors import GreenroomError
 from actors.errors.message import EngineClosedError, MessageTypeError
 from actors.errors.store import SessionNotFoundError
 from actors.ids import SessionId, check_session_id
-from actors.kernel.feed import FeedHub, Subscription
 from actors.kernel.supervisor import Supervisor, open_supervisor
-from actors.log.events import Event
 from actors.session.activation import activate
 from actors.session.actor import SessionActor
 from actors.session.attachments import Uploads, check_named, may_name
 from actors.session.desk import Desk
-from actors.session.head import Head, head_of, turn_so_far
+from actors.session.feeds import Feeds
 from actors.session.interruption import Interruption
-from actors.session.live import LiveItem, coalesce
 from actors.session.messages import (
     MAIL,
     Answer,
@@ -40,11 +35,8 @@ from actors.session.services import Services
 from actors.session.state import SessionState
 from actors.session.sweeping import end_stalled, rest_idle
 
-Subscribed: TypeAlias = Subscription[Event, LiveItem]
 MANY = 1_000_000
 """More children than a session can have."""
-IDLE_HUBS = 1024
-"""Hubs without a reader or a live session, before they are swept."""
 
 
 class Stage:
@@ -53,12 +45,9 @@ class Stage:
     def __init__(self, services: Services) -> None:
         self.services = services
         self.uploads = Uploads(services)
-        self._hubs: dict[SessionId, FeedHub[Event, LiveItem]] = {}
         self._desks: dict[SessionId, Desk] = {}
+        self.feeds = Feeds(services, self._desks)
         self._deleted: set[SessionId] = set()
-        self._closed = False
-        self._coming: Counter[SessionId] = Counter()
-        """How many are about to follow a session."""
         self._actors: Supervisor[Work | Read] | None = None
 
     @property
@@ -111,7 +100,7 @@ class Stage:
         Raises:
             EngineClosedError: it was closed.
         """
-        if self._closed:
+        if self.feeds.closed:
             raise EngineClosedError
 
     async def delete(self, session_id: SessionId) -> None:
@@ -136,15 +125,10 @@ class Stage:
                 self._deleted.discard(below)
             self.services.spending.forget(below)
             self.actors.release(below)
-            self._end_feed(below)
+            self.feeds.deleted(below)
         if parent is not None:
             with suppress(GreenroomError):  # a parent that is gone has nothing to note
                 await self.send(parent, EndChild(session_id, "deleted"))
-
-    def _end_feed(self, session_id: SessionId) -> None:
-        hub = self._hubs.pop(session_id, None)
-        if hub is not None:
-            hub.close("the session was deleted")
 
     async def _below(self, session_id: SessionId) -> list[SessionId]:
         """Return the session and all that belongs to it, the deepest first."""
@@ -177,121 +161,33 @@ class Stage:
         ends = [partial(desk.settled, turn_only=turn_only) for desk in desks if desk.busy]
         return Interruption(ends, found=any(told))
 
-    async def subscribe(
-        self, session_id: SessionId, after: int | None, *, live: bool
-    ) -> Subscribed:
-        """Follow a session from behind the seq ``after``; it need not be live.
-
-        Raises:
-            EngineClosedError: it was closed.
-            SessionNotFoundError: there is no such session.
-            FeedCursorError: ``after`` is not a seq of the log.
-        """
-        await (
-            trio.lowlevel.checkpoint()
-        )  # not later: a hub is dropped when its session leaves unread
-        hub = self._hubs.get(check_session_id(session_id))
-        if hub is None:
-            hub = await self._hub_of_resting(session_id)
-        return hub.subscribe(after, live=live)
-
-    async def _hub_of_resting(self, session_id: SessionId) -> FeedHub[Event, LiveItem]:
-        """Make the hub of a session that is not live; should it come and go meanwhile, its hub stays."""
-        self.check_open()
-        self._coming[session_id] += 1
-        try:
-            row = await self.services.store.row(session_id)
-        finally:
-            self._coming[session_id] -= 1
-            self._coming += Counter()  # forgets the zeros
-        return self._hub_at(session_id, row.length)
-
-    async def head(self, session_id: SessionId) -> Head:
-        """Follow a session from now on, with what is going on in it; one that rests is not woken.
-
-        Raises:
-            SessionNotFoundError: there is no such session.
-            StoreError: what it is about to write cannot be written.
-        """
-        while True:
-            await trio.lowlevel.checkpoint()
-            desk = self._desks.get(check_session_id(session_id))
-            if desk is None:
-                return Head(feed=await self.subscribe(session_id, None, live=True))
-            journal = desk.session.journal
-            turn = turn_so_far(journal.log)
-            if journal.log.absent(turn.start, turn.stop):
-                await journal.recall(turn.start, turn.stop)
-            elif journal.committed == len(journal.log):
-                hub = self._hub_at(session_id, journal.committed)
-                return head_of(desk, hub.subscribe())
-            else:
-                await journal.durable()
-
     def open_with(self, actors: Supervisor[Work | Read]) -> None:
         """Take the supervisor of the session actors."""
         self._actors = actors
 
-    def close_feeds(self, reason: str | None) -> None:
-        """End every feed, also those that are asked for from now on."""
-        self._closed = True
+    def close(self) -> None:
+        """Take nothing more, and end what readers follow."""
         self.services.asks.end()
-        for hub in self._hubs.values():
-            hub.close(reason)
+        self.feeds.close()
 
     def start(self, session_id: SessionId) -> SessionActor:
         """Make the actor of a session, for the supervisor."""
         return SessionActor(session_id, self._activate, self._entered)
 
     async def _activate(self, session_id: SessionId) -> SessionState:
-        return await activate(session_id, self.services, self, self._hub_at)
+        return await activate(session_id, self.services, self, self.feeds.hub_at)
 
     def _entered(self, session_id: SessionId, desk: Desk | None) -> None:
         if desk is not None:
             self._desks[session_id] = desk
             return
         self._desks.pop(session_id, None)
-        hub = self._hubs.get(session_id)
-        if hub is not None and not hub.readers and not self._coming[session_id]:
-            del self._hubs[session_id]
-
-    def _hub_at(self, session_id: SessionId, end: int) -> FeedHub[Event, LiveItem]:
-        hub = self._hubs.get(session_id)
-        if hub is None:
-            self._sweep()
-
-            async def read(start: int, stop: int) -> Sequence[Event]:
-                return await self._read(session_id, start, stop)
-
-            hub = self._hubs[session_id] = FeedHub(
-                read, end, live_limit=self.services.limits.live_items, coalesce=coalesce
-            )
-            if self._closed:
-                hub.close()
-        return hub
-
-    async def _read(self, session_id: SessionId, start: int, stop: int) -> Sequence[Event]:
-        desk = self._desks.get(session_id)
-        if desk is not None:
-            return await desk.session.journal.events(start, stop)
-        try:
-            return await self.services.store.read(session_id, start, stop)
-        except SessionNotFoundError:  # deleted this moment: the reader learns it from its feed
-            self._end_feed(session_id)
-            return ()
+        self.feeds.left(session_id)
 
     @property
     def desks(self) -> Collection[Desk]:
         """The desks of the live sessions."""
         return self._desks.values()
-
-    def _sweep(self) -> None:
-        """Drop the hubs that nobody reads and no live session feeds."""
-        if len(self._hubs) < IDLE_HUBS + 2 * len(self._desks):
-            return
-        for session_id in [i for i, hub in self._hubs.items() if not hub.readers]:
-            if session_id not in self._desks:
-                del self._hubs[session_id]
 
 
 @asynccontextmanager
@@ -321,4 +217,4 @@ async def open_stage(
                 yield stage
             sweeping.cancel_scope.cancel()  # not earlier: its scope holds the drain too
     finally:
-        stage.close_feeds(None)
+        stage.close()

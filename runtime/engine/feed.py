@@ -8,8 +8,9 @@ import trio
 
 from actors.ids import SessionId
 from actors.log.events import Event
+from actors.session.feeds import Subscribed
 from actors.session.live import LiveItem
-from actors.session.stage import Stage, Subscribed
+from actors.session.stage import Stage
 
 
 class Feed:
@@ -41,7 +42,9 @@ class Feed:
             SessionNotFoundError: there is no such session.
             FeedCursorError: the cursor is not a seq of the log.
         """
-        self._reader = await self._stage.subscribe(self._session_id, self._after, live=self._live)
+        self._reader = await self._stage.feeds.subscribe(
+            self._session_id, self._after, live=self._live
+        )
         return self
 
     async def __aexit__(

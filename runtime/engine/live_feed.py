@@ -10,10 +10,11 @@ import trio
 from actors.ids import SessionId
 from actors.log.events import Event
 from actors.log.log import Log
+from actors.session.feeds import Subscribed
 from actors.session.live import LiveItem
 from actors.session.live_events import LiveEvent, MessageUpdate
 from actors.session.live_projection import LiveProjection
-from actors.session.stage import Stage, Subscribed
+from actors.session.stage import Stage
 
 Told: TypeAlias = tuple[Event | LiveItem, tuple[LiveEvent, ...]]
 """An item of the feed, and what it is to a reader: often nothing."""
@@ -44,7 +45,7 @@ class LiveFeed:
         Raises:
             SessionNotFoundError: there is no such session.
         """
-        head = await self._stage.head(self._session_id)
+        head = await self._stage.feeds.head(self._session_id)
         self._reader, self._projection = head.feed, head.projection
         self.turn, self.begin = head.turn, head.feed.after + 1
         if head.projection is not None:

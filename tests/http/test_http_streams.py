@@ -219,7 +219,7 @@ async def test_leaving_a_stream_releases_it_at_once():
             async with client.stream("s") as stream:
                 await stream.until("hello")
         asks = engine._stage.services.asks
-        await until(lambda: not engine._stage._hubs["s"].readers and not asks._watches)
+        await until(lambda: not engine._stage.feeds._hubs["s"].readers and not asks._watches)
 
 
 async def test_the_last_event_id_counts_before_the_query_where_it_is_a_place_in_the_log():
@@ -335,4 +335,4 @@ async def test_a_stalled_client_is_cut_by_the_deadline_of_a_write():
             wide = {"items": [], "padding": "x" * 500_000}
             for _ in range(20):
                 await session.append("todo/write", wide)
-            await until(lambda: not engine._stage._hubs["s"].readers)
+            await until(lambda: not engine._stage.feeds._hubs["s"].readers)

@@ -13,7 +13,7 @@ from actors.kernel.entry import Entry
 from actors.kernel.feed import FeedHub, Subscription
 from actors.session.ask import OpenAsk
 from actors.session.desk import Desk
-from actors.session.stage import IDLE_HUBS
+from actors.session.feeds import IDLE_HUBS
 from actors.session.turn import TurnRun
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools, Fail, Hang, Say

@@ -60,7 +60,7 @@ async def test_s27_a_reader_that_stopped_slows_nobody_and_catches_up_without_los
             dropped = session.events(-1)
             async with stopped, dropped:
                 await trio.testing.wait_all_tasks_blocked()
-                hub = engine._stage._hubs[session.id]
+                hub = engine._stage.feeds._hubs[session.id]
                 for _ in range(many):
                     await session.append("todo/write", {"items": []})
                     hub.push_live("shown")  # type: ignore[arg-type]  # any item will do
@@ -92,7 +92,7 @@ async def test_s39_a_turn_goes_on_without_its_only_client_and_memory_stays_flat(
                 turn = await session.prompt("go")
                 await trio.sleep_forever()
         await turn.result()
-        hub = engine._stage._hubs[session.id]
+        hub = engine._stage.feeds._hubs[session.id]
         assert hub.readers == 0
         gc.collect()
         tracemalloc.start()

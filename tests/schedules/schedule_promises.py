@@ -131,7 +131,7 @@ def p9_everything_is_bounded(world: World) -> None:
     limits = stage.services.limits
     for entry in stage.actors._entries.values():
         assert len(entry.mailbox) <= limits.mailbox + 256, "P9: mailbox"
-    for hub in stage._hubs.values():
+    for hub in stage.feeds._hubs.values():
         assert all(len(r._live or ()) <= limits.live_items for r in hub._readers), "P9: live items"
     for desk in stage._desks.values():
         assert desk.session.log.fold.inbox.pending <= 100, "P9: queue"
