@@ -164,6 +164,19 @@ class UnstorableError(UsageError):
         return f"events for session {self.session_id!r} cannot be stored: {self.why}"
 
 
+class ReadArgumentError(UsageError):
+    """What was asked for is nothing that a store can look up."""
+
+    code = "STORE_READ_INVALID"
+
+    def __init__(self, session_id: str, why: str) -> None:
+        super().__init__(session_id, why)
+        self.session_id, self.why = session_id, why
+
+    def __str__(self) -> str:
+        return f"no store can look that up ({self.why}): give seqs and counts as integers"
+
+
 class ForkCutError(UsageError):
     """A fork may keep at most what its source has."""
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import trio
 
-from actors.errors.message import EngineClosedError
+from actors.errors.message import EngineClosedError, MessageFieldError
 from actors.errors.store import SessionNotFoundError
 from actors.ids import SessionId, check_session_id
 from actors.kernel.feed import FeedHub, Subscription
@@ -44,7 +44,10 @@ class Feeds:
             EngineClosedError: it was closed.
             SessionNotFoundError: there is no such session.
             FeedCursorError: ``after`` is not a seq of the log.
+            MessageFieldError: ``after`` is no number.
         """
+        if after is not None and type(after) is not int:
+            raise MessageFieldError("events", "after", after, "a seq, -1 or None")
         await (
             trio.lowlevel.checkpoint()
         )  # not later: a hub is dropped when its session leaves unread

@@ -3,6 +3,7 @@
 from actors.ids import SessionId
 from actors.log.blobs import Digest
 from actors.session.stage import Stage
+from runtime.engine.arguments import check_whole
 
 
 class StoredAttachment:
@@ -25,5 +26,6 @@ class StoredAttachment:
     async def read(self, start: int = 0, stop: int | None = None) -> bytes:
         """Return the bytes [start, stop), as far as there are any; large content is best read in ranges."""
         self._stage.check_open()
+        check_whole("attachment", start=start, stop=stop)
         store = self._stage.services.store
         return await store.read_blob(self._session_id, self.digest, start, stop)

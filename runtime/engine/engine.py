@@ -19,6 +19,7 @@ from actors.session.asks import AskWatch
 from actors.session.interruption import Interruption
 from actors.session.messages import StartChild
 from actors.session.stage import Stage
+from runtime.engine.arguments import check_limit
 from runtime.engine.finding import Finder, Hits
 from runtime.engine.session import Session
 from runtime.engine.upkeep import back_up, prune, vacuum
@@ -88,8 +89,7 @@ class Engine:
         self._stage.check_open()
         if after is not None:
             check_session_id(after)
-        if type(limit) is not int or limit < 1:
-            raise MessageFieldError("sessions", "limit", limit, "a number above zero")
+        check_limit("sessions", limit)
         rows = await self._stage.services.store.rows(after=after, limit=limit)
         full = len(rows) == limit and bool(rows)
         return Page(tuple(rows), rows[-1].record.id if full else None)
@@ -172,10 +172,14 @@ class Engine:
         Raises:
             StoreCorruptError: a record cannot be read.
         """
+        if type is not None and not isinstance(type, str):
+            raise MessageFieldError("audited", "type", type, "a word, or None")
+        check_limit("audited", limit)
         return await self._stage.services.store.audited(type=type, limit=limit)
 
     async def unsettled(self, *, limit: int = PAGE) -> Sequence[Unsettled]:
         """Return turns and asks that are open in the store, without loading logs (K-19)."""
+        check_limit("unsettled", limit)
         return await self._stage.services.store.unsettled(limit=limit)
 
     def quarantined(self) -> Sequence[SessionId]:

@@ -18,6 +18,7 @@ from actors.log.visible_text import excerpt, visible_texts
 from actors.ports.query import EventFilter, FoundPage, QueryCursor
 from actors.ports.search import SHORTEST_SEARCH
 from actors.ports.store import EventStore
+from runtime.engine.arguments import check_limit, check_whole
 
 _UNREADABLE = (StoreCorruptError, SurfaceOpError, UnknownEventTypeError, InboxSpliceError)
 LARGEST_PAGE = 10_000
@@ -60,7 +61,7 @@ class Finder:
         self, text: str, session: SessionId | None, before: int | None, limit: int
     ) -> Hits:
         """Return a page of hits; see :meth:`runtime.engine.engine.Engine.search`."""
-        _check_search(text, session, limit)
+        _check_search(text, session, before, limit)
         async with self._refreshing:
             unreadable = await self._refresh()
         found = await self._store.search(text, session_id=session, before=before, limit=limit)
@@ -107,11 +108,11 @@ class Finder:
         return log
 
 
-def _check_search(text: str, session: SessionId | None, limit: int) -> None:
+def _check_search(text: str, session: SessionId | None, before: int | None, limit: int) -> None:
     if type(text) is not str or len(text) < SHORTEST_SEARCH or "\0" in text:
         wanted = f"{SHORTEST_SEARCH} characters or more, without NUL"
         raise MessageFieldError("search", "text", text, wanted)
     if session is not None:
         check_session_id(session)
-    if type(limit) is not int or limit < 1:
-        raise MessageFieldError("search", "limit", limit, "a number above zero")
+    check_whole("search", before=before)
+    check_limit("search", limit)

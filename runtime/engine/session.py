@@ -29,6 +29,7 @@ from actors.session.messages import (
     Scope,
 )
 from actors.session.stage import MANY
+from runtime.engine.arguments import check_whole
 from runtime.engine.attachment import StoredAttachment
 from runtime.engine.feed import Feed
 from runtime.engine.live_feed import LiveFeed
@@ -166,7 +167,8 @@ class Session(Prompting):
     async def read(self, start: int = 0, stop: int | None = None) -> Sequence[Event]:
         """Return the stored events with start <= seq < stop, without waking the session."""
         self._stage.check_open()
-        return await self._stage.services.store.read(self.id, start, stop)
+        check_whole("read", start=start, stop=stop)
+        return await self._stage.services.store.read(self.id, start or 0, stop)
 
     async def usage(self) -> SessionUsage:
         """Return the tokens and the cost of this session: by turn, in all, and with the sessions below it.

@@ -6,8 +6,8 @@ import apsw
 import trio
 
 from actors.errors import GreenroomError
-from actors.errors.store import SessionNotFoundError, StoreCorruptError
-from runtime.stores.faults import DAMAGED, close_quietly, unavailable
+from actors.errors.store import ReadArgumentError, SessionNotFoundError, StoreCorruptError
+from runtime.stores.faults import DAMAGED, UNSTORABLE, close_quietly, unavailable
 from runtime.stores.handover import Handover
 from runtime.stores.reading import Read
 
@@ -47,6 +47,10 @@ class Reader:
             read.refuse(SessionNotFoundError(read.session_id))
         except (*DAMAGED, UnicodeDecodeError) as error:
             read.refuse(StoreCorruptError(read.session_id, str(error)))
+        except (
+            UNSTORABLE
+        ) as error:  # the fault of one caller, not of those who share the connection
+            read.refuse(ReadArgumentError(read.session_id, str(error)))
 
 
 async def serve_reads(
