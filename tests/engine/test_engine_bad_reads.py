@@ -34,11 +34,10 @@ async def test_a_read_of_nonsense_is_refused_and_the_engine_goes_on(kind, tmp_pa
     async with open_engine(store, model=ScriptedModel(lambda _: Say("ok"))) as engine:
         session = await engine.create()
         await session.run("hello")
-        for name, read in READS.items():
+        for read in READS.values():
             for value in VALUES:
                 with pytest.raises(UsageError):
                     await read(session, engine, value)
-                    pytest.fail(f"{name} takes {value!r}")
         with pytest.raises(MessageFieldError):
             await engine.audited(type=7)
         assert (await session.run("hello again")).text == "ok"
