@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Self, TypeAlias
 
 import trio
@@ -10,17 +9,17 @@ import trio
 from actors.ids import SessionId
 from actors.log.events import Event
 from actors.log.log import Log
-from actors.session.feeds import Subscribed
 from actors.session.live import LiveItem
 from actors.session.live_events import LiveEvent, MessageUpdate
 from actors.session.live_projection import LiveProjection
 from actors.session.stage import Stage
+from runtime.engine.reader import Reader
 
 Told: TypeAlias = tuple[Event | LiveItem, tuple[LiveEvent, ...]]
 """An item of the feed, and what it is to a reader: often nothing."""
 
 
-class LiveFeed:
+class LiveFeed(Reader):
     """A session from now on: ``async with session.live_events() as feed``, then :meth:`receive`.
 
     The session is not woken. Who comes in the middle of a reply gets it as far as it has come first.
@@ -28,8 +27,7 @@ class LiveFeed:
     """
 
     def __init__(self, stage: Stage, session_id: SessionId) -> None:
-        self._stage, self._session_id = stage, session_id
-        self._reader: Subscribed | None = None
+        super().__init__(stage, session_id)
         self._projection: LiveProjection | None = None
         self._first: deque[Told] = deque()
         self._pending: Event | LiveItem | None = None
@@ -46,25 +44,16 @@ class LiveFeed:
             SessionNotFoundError: there is no such session.
         """
         head = await self._stage.feeds.head(self._session_id)
-        self._reader, self._projection = head.feed, head.projection
+        self._subscription, self._projection = head.feed, head.projection
         self.turn, self.begin = head.turn, head.feed.after + 1
         if head.projection is not None:
             self._first.extend((item, _grown(head.projection, item)) for item in head.shown)
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._reader is not None:
-            self._reader.close()
-
     @property
     def after(self) -> int:
         """The seq of the last durable event that was received, or stood before the begin."""
-        return self._reader.after if self._reader is not None else -1
+        return self._subscription.after if self._subscription is not None else -1
 
     async def receive(self) -> Told:
         """Return the next item.
@@ -79,11 +68,11 @@ class LiveFeed:
         if self._first:
             await trio.lowlevel.checkpoint()
             return self._first.popleft()
-        if self._reader is None:
+        if self._subscription is None:
             await trio.lowlevel.checkpoint()
             raise trio.EndOfChannel
         if self._pending is None:
-            self._pending = await self._reader.receive()
+            self._pending = await self._subscription.receive()
         told = await self._told(self._pending)
         item, self._pending = self._pending, None
         return item, told
