@@ -194,7 +194,7 @@ async def test_an_escape_in_a_path_is_what_it_says_and_no_new_segment():
     async with open_engine() as engine, serving(engine) as client:
         await engine.create(id="s")
         assert (await client.get("/v1/sessions/%73")).json["id"] == "s"
-        for path in ("s%2Fqueue", "%2e%2e", "s%00", "s%3Fx"):
+        for path in ("s%2Fqueue", "%2e%2e", "s%00", "s%3Fx", "s%0A", "%0D%0As"):
             answer = await client.get(f"/v1/sessions/{path}")
             assert (answer.status, answer.code) == (404, "SESSION_NOT_FOUND")
         answer = await client.get("/v1/sessions/%ff")

@@ -4,12 +4,13 @@ Source: design 9, H-7, H-11, H-63.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from typing import Final, NoReturn, TypeAlias
 
 import trio
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.routing import Route
+from starlette.routing import BaseRoute, NoMatchFound
+from starlette.routing import Match as Matched
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from actors.errors import GreenroomError
@@ -95,7 +96,7 @@ class HttpFace:
             if answer is not None:
                 await answer(scope, receive, send)
 
-        return Starlette(routes=[Route("/{path:path}", _Endpoint(respond))])
+        return Starlette(routes=[_EveryPath(respond)])
 
     async def _answer(self, request: Request, bound: Bound) -> ASGIApp | None:
         """Return what answers a request; None when nobody is there to be answered."""
@@ -159,13 +160,19 @@ class HttpFace:
         return await route.handler(call)
 
 
-class _Endpoint:
-    """An ASGI application for every method: Starlette takes a function for an endpoint of its own."""
+class _EveryPath(BaseRoute):
+    """Takes every request: a pattern of Starlette's own would let paths with a line feed through."""
 
     def __init__(self, respond: ASGIApp) -> None:
         self._respond = respond
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def matches(self, scope: Scope) -> tuple[Matched, Scope]:
+        return (Matched.FULL if scope["type"] == "http" else Matched.NONE), {}
+
+    def url_path_for(self, name: str, /, **path_params: object) -> NoReturn:
+        raise NoMatchFound(name, path_params)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._respond(scope, receive, send)
 
 

@@ -32,12 +32,12 @@ NO_FIELDS: Final = Form()
 class Reply:
     """What an endpoint answers when nothing is wrong.
 
-    ``shape`` is the record that stands in a JSON answer. Without one and without another media type there is
+    ``shape`` is the type of what stands in a JSON answer, most often a record. Without one and without another media type there is
     no content. An answer of another media type is made by the handler, as an ASGI application.
     """
 
     status: int = 200
-    shape: type | None = None
+    shape: Any = None
     media_type: str = JSON
     about: str = ""
 

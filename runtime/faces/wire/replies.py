@@ -131,7 +131,7 @@ class SessionLine:
     """A session in the list of all."""
 
     id: str
-    title: str | None = attrs.field()
+    title: str | None
     last_activity_at: int
 
 

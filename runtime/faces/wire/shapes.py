@@ -62,6 +62,7 @@ class Schemas:
 
     def __init__(self) -> None:
         self.named: JsonObject = {}
+        self._records: dict[str, type] = {}
 
     def of(self, annotation: Any) -> JsonObject:  # noqa: ANN401 - any annotation
         """Return the schema of what :func:`to_json` makes of such a value.
@@ -88,6 +89,9 @@ class Schemas:
         raise TypeError(f"{annotation!r} has no form on the wire")
 
     def _record(self, cls: type) -> JsonObject:
+        known = self._records.setdefault(cls.__name__, cls)
+        if known is not cls:
+            raise TypeError(f"there are two records called {cls.__name__}")
         if cls.__name__ not in self.named:
             self.named[cls.__name__] = {}  # so that it may hold itself
             self.named[cls.__name__] = self._fields(cls)
