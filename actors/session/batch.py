@@ -110,7 +110,7 @@ class Batch:
             for call in calls
         ]
         for execution in self._running:
-            self._session.start_execution(self._gate.pass_and_run, execution, self)
+            self._session.executions.start(self._gate.pass_and_run, execution, self)
         await self._wait()
         settled = [execution.outcome.result() for execution in self._running]
         outcomes = [await self._keeper.guarded(outcome) for outcome in settled]

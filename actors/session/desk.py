@@ -285,7 +285,7 @@ class Desk:
             open_calls=tuple(fold.open_calls),
             open_asks=tuple(fold.open_asks),
             waiting=(len(fold.inbox.next_step), len(fold.inbox.next_turn)),
-            stragglers=session.stragglers,
+            stragglers=session.executions.stragglers,
             projected_units=fold.projected_units,
             retry=session.retry_wait,
         )

@@ -73,7 +73,8 @@ class Inputs:
             return True
         session = self._session
         asks = session.services.asks
-        return session.bounded or session.retry_wait is not None or asks.pending_in(session.id)
+        bounded = session.executions.bounded or session.retry_wait is not None
+        return bounded or asks.pending_in(session.id)
 
     def shown(self) -> list[LiveItem]:
         """Return the live items that tell a late reader what the model is saying."""

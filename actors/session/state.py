@@ -19,7 +19,7 @@ from actors.rules.policy import Mode
 from actors.session.agent import Agent
 from actors.session.answers import RetryWait
 from actors.session.blobs import SessionBlobs
-from actors.session.call import FOREVER, Execution, Starting
+from actors.session.executions import Executions
 from actors.session.journal import Journal
 from actors.session.kept import KeptTasks
 from actors.session.live import LiveItem
@@ -85,7 +85,7 @@ class SessionState:
         """Live items since the session was activated; whether anybody saw them is not asked."""
         self.kept = KeptTasks(self.spawn)
         """What tools left running."""
-        self._executions: set[Execution] = set()
+        self.executions = Executions(self.spawn)
         self._nursery: trio.Nursery | None = None
         self._at_step_end: list[Callable[[], None]] = []
 
@@ -242,16 +242,6 @@ class SessionState:
         self._nursery.start_soon(run)
 
     @property
-    def stragglers(self) -> int:
-        """Calls whose tool still runs although they were closed (K-21)."""
-        return sum(execution.settled for execution in self._executions)
-
-    @property
-    def bounded(self) -> bool:
-        """Whether a tool runs that has a time limit of its own."""
-        return any(execution.deadlines.at_s < FOREVER for execution in self._executions)
-
-    @property
     def busy(self) -> bool:
         """Whether a task of the session runs: a turn, a tool body, work for a child, a fork that is stored."""
         return self._nursery is not None and bool(self._nursery.child_tasks)
@@ -261,23 +251,6 @@ class SessionState:
         running = self.services.run_slots
         siblings = self.services.delegated.get(self.id)
         return running if siblings is None else _slot_of_both(siblings, running)
-
-    def start_execution(
-        self,
-        run: Callable[[Execution, Starting], Awaitable[None]],
-        execution: Execution,
-        batch: Starting,
-    ) -> None:
-        """Run a call in a task of the session, counted until it has really ended."""
-
-        async def counted() -> None:
-            try:
-                await run(execution, batch)
-            finally:
-                self._executions.discard(execution)
-
-        self._executions.add(execution)
-        self.spawn(counted)
 
     def fresh_call_ids(self, proposed: Iterable[CallId]) -> tuple[CallId, ...]:
         """Return an id for each call: the provider's, or a new one when it was used before (K-12)."""
