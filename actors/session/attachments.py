@@ -9,18 +9,17 @@ from contextlib import aclosing, suppress
 from typing import Final
 
 import attrs
-import trio
 
 from actors.errors import StoreError
-from actors.errors.blobs import AttachmentError, BlobTooLargeError
+from actors.errors.blobs import AttachmentError
 from actors.errors.input import ContentError
 from actors.ids import SessionId
 from actors.json import JsonObject
 from actors.log.blobs import Digest, blobs_of, is_digest
 from actors.session.messages import Append, AppendAll, Delegate, EditInput, Occlude, Prompt
+from actors.session.pieces import PIECE_BYTES, bounded
 from actors.session.services import Services
 
-PIECE_BYTES: Final = 256 * 1024
 UPLOAD_MS: Final = 24 * 3600 * 1000
 """How long an upload is kept that no message names."""
 _SWEEP_MS: Final = 3600 * 1000
@@ -85,7 +84,7 @@ async def attach_to(
         Nothing was kept.
     """
     _check(content, media_type, name)
-    async with aclosing(_bounded(content, services.limits.blob_bytes)) as pieces:
+    async with aclosing(bounded(content, services.limits.blob_bytes)) as pieces:
         blob = await services.store.put_blob(
             session_id, pieces, now_ms=services.clock.now_ms(), epoch=services.epoch
         )
@@ -208,26 +207,3 @@ def _check(content: object, media_type: object, name: object) -> None:
         return
     if not isinstance(name, str) or _NAME.fullmatch(name) is None or name in {".", ".."}:
         raise AttachmentError("name", "give 1 to 200 characters without slashes; it is no path")
-
-
-async def _bounded(
-    content: bytes | AsyncIterable[bytes], limit_bytes: int
-) -> AsyncGenerator[bytes, None]:
-    """Yield content in pieces; whatever is left of a generator is closed."""
-    if isinstance(content, bytes):
-        if len(content) > limit_bytes:
-            raise BlobTooLargeError(limit_bytes)
-        for at in range(0, len(content), PIECE_BYTES):
-            await trio.lowlevel.checkpoint()
-            yield content[at : at + PIECE_BYTES]
-        return
-    left = limit_bytes
-    try:
-        async for piece in content:
-            left -= len(piece)
-            if left < 0:
-                raise BlobTooLargeError(limit_bytes)
-            yield piece
-    finally:
-        if isinstance(content, AsyncGenerator):
-            await content.aclose()

@@ -35,6 +35,7 @@ from actors.log.overflow import (
 from actors.ports.blobs import Blob
 from actors.ports.tool import Whole
 from actors.session.call import CallOutcome, refused
+from actors.session.pieces import bounded
 from actors.session.services import Services
 
 _INLINE_CHARS: Final = 4096
@@ -130,7 +131,7 @@ class Keeper:
             if self._given_up:
                 self._scope.cancel()
             try:
-                async with aclosing(_bounded(chunks, limit)) as bytes_:
+                async with aclosing(bounded(chunks, limit)) as bytes_:
                     return await self._services.store.put_blob(
                         self._session_id,
                         bytes_,
@@ -205,25 +206,6 @@ async def _in_turn(chunks: Iterable[bytes]) -> AsyncGenerator[bytes, None]:
     for chunk in chunks:
         await trio.lowlevel.checkpoint()
         yield chunk
-
-
-async def _bounded(
-    chunks: AsyncGenerator[bytes, None], limit_bytes: int
-) -> AsyncGenerator[bytes, None]:
-    """Yield what comes, and close where it came from.
-
-    Raises:
-        BlobTooLargeError: it is more than ``limit_bytes``.
-    """
-    left = limit_bytes
-    try:
-        async for chunk in chunks:
-            left -= len(chunk)
-            if left < 0:
-                raise BlobTooLargeError(limit_bytes)
-            yield chunk
-    finally:
-        await chunks.aclose()
 
 
 def _is_inline(block: object) -> bool:
