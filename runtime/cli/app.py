@@ -7,14 +7,20 @@ from typing import BinaryIO, Final
 import click
 import rich.console
 
-from runtime.cli.failure import told_plainly
+from runtime.cli.failure import Commands, told_plainly
 from runtime.cli.keeping import add_upkeep
 from runtime.cli.looking import DEFAULT_STORE, add_looking
+from runtime.cli.moving import add_moving
 
 STORE: Final = "SQLite file, postgresql:// URL, or :memory:"
+_take_over = click.option(
+    "--take-over",
+    is_flag=True,
+    help="Take the store from the process that owns it, which can then write no more.",
+)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="greenroom")
 def app() -> None:
     """Drive, list and verify agent sessions.
@@ -106,6 +112,7 @@ def run(
     metavar="MODULE:FUNCTION",
     help="A function decorated with @tool that the model may call; may be given again.",
 )
+@_take_over
 def chat(
     *,
     model: str,
@@ -114,6 +121,7 @@ def chat(
     system: str | None,
     fallbacks: tuple[str, ...],
     tools: tuple[str, ...],
+    take_over: bool,
 ) -> None:
     """Talk with a model in the terminal.
 
@@ -130,6 +138,7 @@ def chat(
         system=system,
         fallbacks=fallbacks,
         tools=tools,
+        take_over=take_over,
     )
     with told_plainly():
         chat(order)
@@ -171,6 +180,7 @@ def demo_model(*, install_only: bool) -> None:
     help="File that holds the token. Without one a token is made, and printed once.",
 )
 @click.option("--token-env", metavar="VARIABLE", help="Environment variable that holds the token.")
+@_take_over
 def serve(
     *,
     store: str,
@@ -182,6 +192,7 @@ def serve(
     hosts: tuple[str, ...],
     token_file: Path | None,
     token_env: str | None,
+    take_over: bool,
 ) -> None:
     """Serve the sessions of a store over HTTP, until Ctrl-C or SIGTERM."""
     from runtime.cli.serving import ServeOrder, serve_until_stopped, tcp_address
@@ -195,6 +206,7 @@ def serve(
         accepted_hosts=hosts,
         token_file=token_file,
         token_variable=token_env,
+        take_over=take_over,
     )
     with told_plainly():
         serve_until_stopped(order)
@@ -249,6 +261,7 @@ def bench(
 
 
 add_looking(app)
+add_moving(app)
 add_upkeep(app)
 
 

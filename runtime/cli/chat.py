@@ -26,6 +26,7 @@ class ChatOrder:
     system: str | None = None
     fallbacks: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
+    take_over: bool = False
 
 
 def chat(order: ChatOrder) -> None:
@@ -46,6 +47,7 @@ async def _chat(order: ChatOrder, terminal: Terminal) -> None:
             fallbacks=order.fallbacks,
             tools=cast.tools,
             system=order.system,
+            take_over=order.take_over,
         ) as engine,
     ):
         session = await _session(engine, order.session)

@@ -48,7 +48,7 @@ class NothingThereError(SessionNotFoundError):
 def inspect_log(target: str, spec: str, *, as_json: bool) -> Iterator[str]:
     """Yield the figures of the file ``target``, or of the session of that id in the store ``spec``."""
     found = figures(
-        _file(Path(target)) if Path(target).exists() else trio.run(_stored, target, spec)
+        read_file(Path(target)) if Path(target).exists() else trio.run(_stored, target, spec)
     )
     if as_json:
         yield orjson.dumps(found).decode()
@@ -56,7 +56,13 @@ def inspect_log(target: str, spec: str, *, as_json: bool) -> Iterator[str]:
         yield from (f"{name:<15} {_shown(value)}" for name, value in found.items())
 
 
-def _file(path: Path) -> ReadLog:
+def read_file(path: Path) -> ReadLog:
+    """Read a log.
+
+    Raises:
+        UnreadableFileError: the file cannot be read.
+        GreenroomError: it is no log of a known format.
+    """
     try:
         return read_log(path)
     except OSError as error:

@@ -7,6 +7,7 @@ import orjson
 import trio
 
 from actors.ports.store import SessionRow
+from runtime.cli.report import counted
 from runtime.cli.stored import every_row, existing_store
 from runtime.stores.postgres.target import shown
 
@@ -15,7 +16,7 @@ def list_sessions(spec: str, *, as_json: bool) -> Iterator[str]:
     """Yield one line for each session, in order of ids."""
     rows = trio.run(_rows, spec)
     if not as_json:
-        yield f"{len(rows)} sessions in {shown(spec)}"
+        yield f"{counted(len(rows), 'session')} in {shown(spec)}"
     yield from map(_as_json if as_json else _as_line, rows)
 
 

@@ -4,6 +4,8 @@ import sys
 
 _NEEDED = {"click": "cli", "rich": "cli", "starlette": "http", "hypercorn": "http"}
 """Packages that a command imports, and the extra that brings each."""
+_INTERRUPTED = 130
+"""As in :mod:`runtime.cli.failure`, which needs click."""
 
 
 def main() -> None:
@@ -18,3 +20,5 @@ def main() -> None:
             raise
         extra = _NEEDED[package]
         sys.exit(f"greenroom: this needs {package}: pip install 'greenroom[{extra}]'")
+    except KeyboardInterrupt:  # while modules are imported; what runs settles by itself
+        sys.exit(_INTERRUPTED)

@@ -60,8 +60,8 @@ class Report:
     def to_json(self) -> bytes:
         """Return the report as JSON text.
 
-        Shape: ``{store, sessions, forks, turns, turns_by_reason, events, events_per_s, asks, commits,
-        acts, duration_s, memory_per_session_bytes, checks: {passed, failed: [{session, fault}]},
+        Shape: ``{store, sessions, forks, turns, turnsByReason, events, eventsPerS, asks, commits,
+        acts, durationS, memoryPerSessionBytes, checks: {passed, failed: [{session, fault}]},
         failures: {session: reason}, unreadable: {file: reason}, interrupted}``.
         """
         failed = [{"session": one.session_id, "fault": one.fault} for one in self.faults]
@@ -71,14 +71,14 @@ class Report:
                 "sessions": self.sessions,
                 "forks": self.forks,
                 "turns": sum(self.turns.values()),
-                "turns_by_reason": dict(self.turns),
+                "turnsByReason": dict(self.turns),
                 "events": self.events,
-                "events_per_s": round(self.events_per_s, 1),
+                "eventsPerS": round(self.events_per_s, 1),
                 "asks": self.asks,
                 "commits": self.commits,
                 "acts": dict(self.acts),
-                "duration_s": round(self.duration_s, 3),
-                "memory_per_session_bytes": self.memory_per_session_bytes,
+                "durationS": round(self.duration_s, 3),
+                "memoryPerSessionBytes": self.memory_per_session_bytes,
                 "checks": {"passed": self.passed, "failed": failed},
                 "failures": dict(self.failures),
                 "unreadable": dict(self.unreadable),
@@ -90,8 +90,9 @@ class Report:
     def lines(self) -> Iterator[str]:
         """Yield the summary for people."""
         yield (
-            f"{self.sessions} sessions and {self.forks} forks: {sum(self.turns.values())} turns "
-            f"({_counts(self.turns)}), {self.events} events, {self.asks} asks"
+            f"{counted(self.sessions, 'session')} and {counted(self.forks, 'fork')}: "
+            f"{counted(sum(self.turns.values()), 'turn')} ({_counts(self.turns)}), "
+            f"{counted(self.events, 'event')}, {counted(self.asks, 'ask')}"
         )
         yield (
             f"{self.duration_s:.2f} s, {self.events_per_s:,.0f} events/s, {self.commits} commits, "
@@ -117,3 +118,8 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 def _kib(size_bytes: int | None) -> str:
     return "unknown" if size_bytes is None else f"{size_bytes / 1024:.1f} KiB"
+
+
+def counted(number: int, thing: str) -> str:
+    """Return how many of a thing there are, in words for people."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -50,6 +50,7 @@ class ServeOrder:
     accepted_hosts: tuple[str, ...]
     token_file: Path | None
     token_variable: str | None
+    take_over: bool = False
 
 
 def tcp_address(host: str | None, port: int | None, socket_path: Path | None) -> TcpAddress | None:
@@ -81,7 +82,13 @@ async def _serve(order: ServeOrder, token: str | None, made: str | None) -> None
     async with (
         open_listeners(listening, token) as listeners,
         open_cast(order.model, order.tools) as cast,
-        open_engine(order.store, model=cast.model, tools=cast.tools, report=_complain) as engine,
+        open_engine(
+            order.store,
+            model=cast.model,
+            tools=cast.tools,
+            take_over=order.take_over,
+            report=_complain,
+        ) as engine,
     ):
         face = HttpFace(engine, token=token, report=_complain)
         await _until_stopped(face, listeners, lambda: _announce(order, listeners, made))

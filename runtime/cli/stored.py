@@ -1,12 +1,19 @@
 """Reading a store that must exist, beside whoever owns it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import TypeVar
+
+import trio
 
 from actors.errors import UsageError
 from actors.ports.store import EventStore, SessionRow
+from runtime.engine.engine import Engine
+from runtime.engine.opening import open_engine
 from runtime.stores.open import is_store, open_store
 from runtime.stores.postgres.target import shown
+
+T = TypeVar("T")
 
 _PAGE = 200
 
@@ -43,3 +50,13 @@ async def every_row(store: EventStore) -> list[SessionRow]:
     while page := await store.rows(after=rows[-1].record.id if rows else None, limit=_PAGE):
         rows += page
     return rows
+
+
+def in_engine(spec: str, act: Callable[[Engine], Awaitable[T]]) -> T:
+    """Own an existing store for as long as ``act`` takes; nothing but it runs."""
+
+    async def run() -> T:
+        async with existing_store(spec) as store, open_engine(store) as engine:
+            return await act(engine)
+
+    return trio.run(run)

@@ -1,20 +1,17 @@
 """``greenroom backup``, ``prune``, ``vacuum`` and ``salvage``: looking after a store."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import trio
 
 from actors.ids import SessionId
-from runtime.cli.stored import existing_store
+from runtime.cli.report import counted
+from runtime.cli.stored import existing_store, in_engine
 from runtime.engine.engine import Engine
-from runtime.engine.opening import open_engine
 from runtime.engine.upkeep import back_up
 from runtime.formats.native import native_lines
 from runtime.formats.readlog import origin_of
-
-T = TypeVar("T")
 
 
 def back_up_store(spec: str, to: Path) -> str:
@@ -33,14 +30,16 @@ def prune_store(spec: str, older_than_s: float, *, dry_run: bool) -> Iterator[st
     async def prune(engine: Engine) -> tuple[SessionId, ...]:
         return await engine.prune(untouched_s=older_than_s, dry_run=dry_run)
 
-    pruned = _in_engine(spec, prune)
+    pruned = in_engine(spec, prune)
     yield from pruned
-    yield f"{len(pruned)} sessions {'would be' if dry_run else 'are'} deleted"
+    many = len(pruned) != 1
+    what = "would be" if dry_run else ("are" if many else "is")
+    yield f"{counted(len(pruned), 'session')} {what} deleted"
 
 
 def vacuum_store(spec: str) -> str:
     """Give room back; return the line to print."""
-    return f"{_in_engine(spec, lambda engine: engine.vacuum())} bytes given back"
+    return f"{in_engine(spec, lambda engine: engine.vacuum())} bytes given back"
 
 
 def salvage_session(session_id: SessionId, spec: str) -> Iterator[bytes]:
@@ -56,13 +55,3 @@ def salvage_session(session_id: SessionId, spec: str) -> Iterator[bytes]:
         return list(native_lines(origin_of(record), events))
 
     yield from trio.run(read)
-
-
-def _in_engine(spec: str, act: Callable[[Engine], Awaitable[T]]) -> T:
-    """Own the store for as long as ``act`` takes; nothing but it runs."""
-
-    async def run() -> T:
-        async with existing_store(spec) as store, open_engine(store) as engine:
-            return await act(engine)
-
-    return trio.run(run)

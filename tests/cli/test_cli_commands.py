@@ -63,15 +63,15 @@ def test_a_drive_plays_every_session_disturbs_some_and_checks_all(driven: Path) 
     report = json.loads((driven / "r.json").read_text())
 
     assert report["sessions"] == 30
-    assert report["turns"] == sum(report["turns_by_reason"].values()) > 30
+    assert report["turns"] == sum(report["turnsByReason"].values()) > 30
     assert report["acts"].keys() >= {"interrupted", "forked", "compacted"}
     assert report["forks"] == report["acts"]["forked"]
-    assert 0 < report["turns_by_reason"]["aborted"] <= report["acts"]["interrupted"]
+    assert 0 < report["turnsByReason"]["aborted"] <= report["acts"]["interrupted"]
     assert report["asks"] > 0
     assert 0 < report["commits"] < report["events"]
     assert report["checks"] == {"passed": 30 + report["forks"], "failed": []}
     assert report["failures"] == report["unreadable"] == {}
-    assert report["memory_per_session_bytes"] > 0
+    assert report["memoryPerSessionBytes"] > 0
     assert not report["interrupted"]
 
 

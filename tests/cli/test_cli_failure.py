@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from actors.errors.store import SessionNotFoundError, StoreOwnedError
-from runtime.cli.failure import told_plainly
+from runtime.cli.failure import Commands, told_plainly
 
 ROOT = Path(__file__).parents[2]
 
@@ -18,12 +19,15 @@ ROOT = Path(__file__).parents[2]
         (
             SessionNotFoundError("x"),
             2,
-            "greenroom: no session 'x': create it with engine.create(id=...) [SESSION_NOT_FOUND]\n",
+            "greenroom: no session 'x': greenroom sessions STORE lists them [SESSION_NOT_FOUND]\n",
         ),
         (
             StoreOwnedError("s.db", "pid 1"),
             1,
-            "greenroom: s.db is owned by pid 1; stop it, or open with take_over=True [STORE_OWNED]\n",
+            (
+                "greenroom: s.db is owned by pid 1: stop it first; chat and serve take it over with "
+                "--take-over [STORE_OWNED]\n"
+            ),
         ),
     ],
 )
@@ -56,3 +60,34 @@ def test_without_the_extra_the_command_says_what_to_install(package: str, tmp_pa
 
     assert ended.returncode == 1
     assert ended.stderr == (f"greenroom: this needs {package}: pip install 'greenroom[cli]'\n")
+
+
+def test_ctrl_c_while_the_command_is_imported_leaves_without_a_traceback() -> None:
+    run = (
+        "import sys, types, runtime.cli.main as m\n"
+        "class Importing(types.ModuleType):\n"
+        "    def __getattr__(self, name): raise KeyboardInterrupt\n"
+        "sys.modules['runtime.cli.app'] = Importing('app')\n"
+        "m.main()"
+    )
+
+    ended = subprocess.run(
+        [sys.executable, "-c", run], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert (ended.returncode, ended.stderr) == (130, "")
+
+
+@pytest.mark.parametrize(
+    "raised", [KeyboardInterrupt(), BaseExceptionGroup("nursery", [KeyboardInterrupt()])]
+)
+def test_ctrl_c_ends_any_command_with_its_own_status(raised: BaseException) -> None:
+    group = Commands()
+
+    @group.command()
+    def wait() -> None:
+        raise raised
+
+    ended = CliRunner().invoke(group, ["wait"])
+
+    assert (ended.exit_code, ended.output) == (130, "")

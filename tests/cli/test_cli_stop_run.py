@@ -39,7 +39,7 @@ def test_a_signal_settles_every_turn_and_says_what_was_kept(number: int, tmp_pat
     assert f"stopped before the end; every turn has settled; kept: {store}\n" in shown
     figures = json.loads(report.read_text())
     assert figures["interrupted"]
-    assert figures["turns_by_reason"]["aborted"] > 0
+    assert figures["turnsByReason"]["aborted"] > 0
     assert figures["checks"]["failed"] == []
     checked = json.loads(CliRunner().invoke(app, ["check", str(store), "--json"]).output)
     assert (checked["unfinished"], checked["faults"]) == (0, [])
