@@ -4,7 +4,7 @@ Source: design 7.
 """
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing
 
 import psycopg
 import trio
@@ -13,8 +13,9 @@ from runtime.stores.postgres.faults import unavailable
 from runtime.stores.postgres.link import connect
 from runtime.stores.postgres.schema import find_version, migrate
 from runtime.stores.postgres.settings import PostgresSettings
-from runtime.stores.postgres.store import CLOSE_S, PostgresStore
+from runtime.stores.postgres.store import PostgresStore
 from runtime.stores.postgres.target import Target
+from runtime.stores.served_sessions import served
 
 
 @asynccontextmanager
@@ -31,19 +32,8 @@ async def open_postgres(
     settings = settings or PostgresSettings()
     await trio.to_thread.run_sync(_prepare, target, settings)
     store = PostgresStore(target, settings)
-    async with AsyncExitStack() as stack:
-        services = trio.open_nursery()
-        nursery = await services.__aenter__()
-        # Left without the body's error, which the nursery would wrap in a group.
-        stack.push_async_callback(services.__aexit__, None, None, None)
-        # Shielded: a start that is cancelled half-way would wait for its task for ever.
-        with trio.CancelScope(shield=True):
-            await nursery.start(store.serve)
-        try:
-            yield store
-        finally:
-            with trio.move_on_after(CLOSE_S, shield=True):
-                await store.aclose()
+    async with served(store) as serving:
+        yield serving
 
 
 async def is_postgres_store(target: Target) -> bool:

@@ -3,17 +3,17 @@
 Source: design 7.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import attrs
 import psycopg
 
 from actors.errors.store import SessionNotFoundError, StoreCorruptError
-from actors.ports.store import SessionRow, Snapshot
+from actors.ports.store import Snapshot
 from runtime.stores.postgres.faults import DAMAGED
 from runtime.stores.postgres.listing import read_row
 from runtime.stores.postgres.reading import Read, ReadEvents
-from runtime.stores.reading import Chunk
+from runtime.stores.snapshots import Opening
 
 _NEAREST: Final = b"""
     WITH RECURSIVE line (key, source, cut, shared, height) AS (
@@ -40,14 +40,6 @@ class ReadSnapshot(Read):
     def run(self, db: psycopg.Connection) -> Snapshot | None:
         """See the port."""
         return _nearest(db, self.session_id)
-
-
-class Opening(NamedTuple):
-    """All that a session is woken from, or its first piece."""
-
-    row: SessionRow
-    snapshot: Snapshot | None
-    chunk: Chunk
 
 
 @attrs.define(eq=False)

@@ -3,7 +3,6 @@
 Source: design 7.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import cast
 
@@ -11,11 +10,8 @@ import trio
 
 from actors.errors import StoreError
 from actors.errors.store import StoreUnavailableError
-from actors.ids import SessionId
-from actors.log.events import Event
-from actors.ports.store import EventStore, Loaded, SessionRecord, SessionRow, Snapshot, Unsettled
+from actors.ports.store import EventStore
 from runtime.stores.blob_sweeping import ThrowStaged
-from runtime.stores.deleting import Delete, Sweep
 from runtime.stores.handover import Handover
 from runtime.stores.indexing import FIND_BY_READING
 from runtime.stores.postgres.claiming import Claim, Release, Settle
@@ -24,34 +20,40 @@ from runtime.stores.postgres.reader import AnyRead, Reader
 from runtime.stores.postgres.reading import ReadEvents, SalvageEvents
 from runtime.stores.postgres.serving import serve_groups
 from runtime.stores.postgres.settings import PostgresSettings
-from runtime.stores.postgres.snapshots import Opening, ReadOpening, ReadSnapshot
+from runtime.stores.postgres.snapshots import ReadOpening, ReadSnapshot
 from runtime.stores.postgres.target import Target
 from runtime.stores.postgres.writer import AnyWrite, Writer
-from runtime.stores.reading import Chunk
 from runtime.stores.served_blobs import ServedBlobs
 from runtime.stores.served_finding import ServedFinding
-from runtime.stores.snapshots import PutSnapshot
-from runtime.stores.writes import Append, Create, Rename
+from runtime.stores.served_sessions import CLOSE_S, ServedSessions, SessionReads
 
 _READS_PER_HOP = 16
 """Shares the hop, and keeps a read from waiting for many."""
 _LOOK_S = 10.0
 """How long the loss of an idle owner's connection may go unnoticed."""
-CLOSE_S = 60.0
-"""Longer than any statement may take."""
 
 
-class PostgresStore(ServedBlobs, ServedFinding, EventStore):
+class PostgresStore(ServedSessions, ServedBlobs, ServedFinding, EventStore):
     """Sessions in a database that others may use beside it. Made by ``open_postgres``.
 
     Writes of all sessions that are under way together share one statement and one commit; reads never
     wait for writes.
     """
 
+    _session_reads = SessionReads(
+        events=ReadEvents,
+        salvage=SalvageEvents,
+        snapshot=ReadSnapshot,
+        opening=ReadOpening,
+        row=ReadRow,
+        rows=ReadRows,
+        unsettled=ReadUnsettled,
+    )
     _find_text = FIND_BY_READING
 
     def __init__(self, target: Target, settings: PostgresSettings) -> None:
         self._name, self._settings, self._blob_settings = target.name, settings, settings
+        self._chunk_events = settings.chunk_events
         self._writer = Writer(target, settings)
         self._readers = [Reader(target, settings) for _ in range(settings.readers)]
         self._writes: Handover[AnyWrite] = Handover(self._closed)
@@ -95,81 +97,6 @@ class PostgresStore(ServedBlobs, ServedFinding, EventStore):
         """See the port."""
         await self._writes.do(Release(epoch))
 
-    async def create(
-        self, record: SessionRecord, events: Sequence[Event] = (), *, epoch: int
-    ) -> None:
-        """See the port."""
-        await self._writes.do(Create(record.id, epoch, record, events))
-
-    async def append(
-        self, session_id: SessionId, events: Sequence[Event], *, expected_seq: int, epoch: int
-    ) -> None:
-        """See the port."""
-        await self._writes.do(Append(session_id, epoch, events, expected_seq))
-
-    async def read(
-        self, session_id: SessionId, start: int = 0, stop: int | None = None
-    ) -> Sequence[Event]:
-        """See the port. A long log is fetched in pieces, so that others have their turn between them."""
-        return await self._read(ReadEvents, session_id, start, stop)
-
-    async def salvage(self, session_id: SessionId) -> Sequence[Event]:
-        """See the port."""
-        return await self._read(SalvageEvents, session_id, 0, None)
-
-    async def put_snapshot(self, snapshot: Snapshot, *, epoch: int) -> None:
-        """See the port."""
-        await self._writes.do(PutSnapshot(snapshot.session_id, epoch, snapshot))
-
-    async def snapshot(self, session_id: SessionId) -> Snapshot | None:
-        """See the port."""
-        return cast("Snapshot | None", await self._ask(ReadSnapshot(session_id)))
-
-    async def load(self, session_id: SessionId) -> Loaded:
-        """See the port."""
-        job = ReadOpening(session_id, self._settings.chunk_events)
-        row, snapshot, chunk = cast("Opening", await self._ask(job))
-        rest = (
-            await self.read(session_id, chunk.resume, chunk.stop)
-            if chunk.resume < chunk.stop
-            else ()
-        )
-        return Loaded(row, snapshot, [*chunk.events, *rest])
-
-    async def row(self, session_id: SessionId) -> SessionRow:
-        """See the port."""
-        return cast("SessionRow", await self._ask(ReadRow(session_id)))
-
-    async def rows(
-        self, *, after: SessionId | None = None, limit: int = 100, parent: SessionId | None = None
-    ) -> Sequence[SessionRow]:
-        """See the port."""
-        return cast(
-            "list[SessionRow]", await self._ask(ReadRows(after or "", max(limit, 0), parent))
-        )
-
-    async def unsettled(
-        self, *, after: tuple[SessionId, int] | None = None, limit: int = 100
-    ) -> Sequence[Unsettled]:
-        """See the port."""
-        read = ReadUnsettled(*(after or ("", -1)), max(limit, 0))
-        return cast("list[Unsettled]", await self._ask(read))
-
-    async def rename(self, session_id: SessionId, title: str | None, *, epoch: int) -> None:
-        """See the port."""
-        await self._writes.do(Rename(session_id, epoch, title))
-
-    async def delete(self, session_id: SessionId, *, epoch: int) -> None:
-        """See the port."""
-        if await self._writes.do(Delete(session_id, epoch)):
-            await self._sweep(epoch)
-
-    async def aclose(self) -> None:
-        """See the port; may be called again."""
-        self._writes.close()
-        self._reads.close()
-        await self._ended.wait()
-
     async def _tidy_up(self, epoch: int) -> None:
         """Remove what owners before this one left half done; what cannot be removed now waits for the next.
 
@@ -180,35 +107,11 @@ class PostgresStore(ServedBlobs, ServedFinding, EventStore):
             await self._writes.do(ThrowStaged("", epoch))
             await self._sweep(epoch)
 
-    async def _sweep(self, epoch: int) -> None:
-        """Remove what deleted sessions left, piece by piece.
-
-        What cannot be removed now is hidden all the same, and swept with the next deletion or claim.
-
-        Cancellation:
-            Shielded, for what it follows is done. It is bounded by the length of what was deleted.
-        """
-        with trio.CancelScope(shield=True), suppress(StoreError):
-            while await self._writes.do(Sweep("", epoch)):
-                pass
-
     async def _ask(self, read: AnyRead) -> object:
         """Read, but nothing of which its writer may be told that it was not written."""
         if self._writer.is_in_doubt:
             await self._writes.do(Settle())
         return await self._reads.do(read)
-
-    async def _read(
-        self, kind: type[ReadEvents], session_id: SessionId, start: int, stop: int | None
-    ) -> list[Event]:
-        events: list[Event] = []
-        limit = self._settings.chunk_events
-        while True:
-            chunk = cast("Chunk", await self._ask(kind(session_id, start, stop, limit)))
-            events += chunk.events
-            if chunk.resume >= chunk.stop:
-                return events
-            start, stop = chunk.resume, chunk.stop
 
     async def _start(self, workers: trio.Nursery) -> None:
         settings = self._settings
