@@ -84,6 +84,19 @@ class FeedDetachedError(ActorError):
         return f"the feed was detached ({self.reason}): go on with subscribe(after={self.after})"
 
 
+class FeedNotOpenError(UsageError):
+    """Something is followed that was not opened; it would stay silent for ever."""
+
+    code = "FEED_NOT_OPEN"
+
+    def __init__(self, call: str) -> None:
+        super().__init__(call)
+        self.call = call
+
+    def __str__(self) -> str:
+        return f"open it first: async with {self.call} as found, then async for item in found"
+
+
 class FeedCursorError(UsageError):
     """The cursor names an item that the feed has not got.
 

@@ -37,6 +37,15 @@ class MessageTypeError(UsageError):
         return f"a {self.type} is no message: actors.session.messages has them all"
 
 
+class EngineLoopError(UsageError):
+    """There is no trio here for an engine to run in."""
+
+    code = "ENGINE_LOOP_MISSING"
+
+    def __str__(self) -> str:
+        return "an engine runs in trio, and trio does not run here: trio.run(main), in the place of asyncio.run(main())"
+
+
 class EngineClosedError(UsageError):
     """The engine was closed; its sessions are in the store."""
 

@@ -147,7 +147,7 @@ class StaleEpochError(ConflictError):
     def __str__(self) -> str:
         return (
             f"this writer's ownership (epoch {self.expected}) was taken over by epoch {self.found}: "
-            f"nothing was written to session {self.session_id!r}; claim() the store again"
+            f"nothing was written to session {self.session_id!r}; stop, or open the store again"
         )
 
 

@@ -10,6 +10,7 @@ from typing import Self, get_args
 
 import trio
 
+from actors.errors.actor import FeedNotOpenError
 from actors.errors.asks import AnswerWordError, AskNotFoundError
 from actors.errors.session import TurnLostError
 from actors.ids import AskId, SessionId
@@ -179,6 +180,7 @@ class AskWatch:
 
     def __init__(self, table: AskTable, tree: SessionId | None) -> None:
         self._table, self._tree = table, tree
+        self._entered = False
         self._shown: OrderedDict[AskId, Ask] = OrderedDict()
         self._arrived = trio.Event()
 
@@ -210,6 +212,7 @@ class AskWatch:
             self._table.declined(ask.id, self)
 
     def __enter__(self) -> Self:
+        self._entered = True
         self._table.entered(self)
         return self
 
@@ -234,6 +237,13 @@ class AskWatch:
         self.__exit__(exc_type, exc, traceback)
 
     def __aiter__(self) -> Self:
+        """Begin to read.
+
+        Raises:
+            FeedNotOpenError: it was not entered, so nothing would ever come.
+        """
+        if not self._entered:
+            raise FeedNotOpenError("engine.asks()")
         return self
 
     async def __anext__(self) -> Ask:

@@ -5,6 +5,7 @@ from typing import Self
 
 import trio
 
+from actors.errors.actor import FeedNotOpenError
 from actors.ids import SessionId
 from actors.log.events import Event
 from actors.session.live import LiveItem
@@ -58,9 +59,12 @@ class Feed(Reader):
         Raises:
             trio.EndOfChannel: the engine has closed, or what was followed has ended.
             FeedDetachedError: the feed ended with a reason; go on from :attr:`after`.
+            FeedNotOpenError: it was not entered.
         """
         if self._over or self._subscription is None:
             await trio.lowlevel.checkpoint()
+            if self._subscription is None:
+                raise FeedNotOpenError("session.events(...)")
             raise trio.EndOfChannel
         item = await self._subscription.receive()
         if self._until is not None and isinstance(item, Event):

@@ -6,6 +6,7 @@ from typing import Self, TypeAlias
 
 import trio
 
+from actors.errors.actor import FeedNotOpenError
 from actors.ids import SessionId
 from actors.log.events import Event
 from actors.log.log import Log
@@ -20,7 +21,7 @@ Told: TypeAlias = tuple[Event | LiveItem, tuple[LiveEvent, ...]]
 
 
 class LiveFeed(Reader):
-    """A session from now on: ``async with session.live_events() as feed``, then :meth:`receive`.
+    """A session from now on: ``async with session.live_events() as feed: async for item, told in feed``.
 
     The session is not woken. Who comes in the middle of a reply gets it as far as it has come first.
     Durable items come in order and exactly once; live ones may be merged or dropped for a slow reader.
@@ -61,6 +62,7 @@ class LiveFeed(Reader):
         Raises:
             trio.EndOfChannel: the engine has closed.
             FeedDetachedError: the feed ended with a reason; go on from :attr:`after`.
+            FeedNotOpenError: it was not entered.
 
         Cancellation:
             Always a checkpoint; no item is lost.
@@ -70,12 +72,21 @@ class LiveFeed(Reader):
             return self._first.popleft()
         if self._subscription is None:
             await trio.lowlevel.checkpoint()
-            raise trio.EndOfChannel
+            raise FeedNotOpenError("session.live_events()")
         if self._pending is None:
             self._pending = await self._subscription.receive()
         told = await self._told(self._pending)
         item, self._pending = self._pending, None
         return item, told
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Told:
+        try:
+            return await self.receive()
+        except trio.EndOfChannel:
+            raise StopAsyncIteration from None
 
     async def _told(self, item: Event | LiveItem) -> tuple[LiveEvent, ...]:
         if self._projection is None:

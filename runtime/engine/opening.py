@@ -1,8 +1,9 @@
 """The composition root: ports and settings become a running engine."""
 
+import logging
 import os
 import platform
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -13,7 +14,7 @@ from typing import Literal
 
 import trio
 
-from actors.errors.message import MessageFieldError
+from actors.errors.message import EngineLoopError, MessageFieldError
 from actors.ports.model import Model
 from actors.ports.store import EventStore
 from actors.ports.tool import Tool
@@ -41,8 +42,9 @@ NEVER = Policy(asks="never")
 """Reads pass, what would have to be asked about is refused."""
 
 
-def _ignore(_where: str, _error: Exception) -> None:
-    """Report nothing."""
+def _log(where: str, error: Exception) -> None:
+    """Report to the log ``greenroom``; without a handler Python writes that to stderr."""
+    logging.getLogger("greenroom").error("%s: %s: %s", where, type(error).__name__, error)
 
 
 @asynccontextmanager
@@ -62,7 +64,7 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
     clock: Clock | None = None,
     ids: IdSource | None = None,
     take_over: bool = False,
-    report: Report = _ignore,
+    report: Report = _log,
 ) -> AsyncIterator[Engine]:
     """Open an engine on a store; it owns everything that runs in it.
 
@@ -88,8 +90,11 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
         ids: where ids and chance come from.
         take_over: take the store from a live owner, which can then write no more.
         report: told where an error was contained (a crashed actor, a failing ``on_ask``); must not raise.
+            When it is not given, the log ``greenroom`` of the standard library is told.
 
     Raises:
+        EngineLoopError: trio does not run here.
+        MessageFieldError: an argument cannot be meant; the text says what can.
         StoreOwnedError: another process owns the store; the text names it.
         StoreSpecError, SchemaTooNewError, SchemaUnrecognizedError: the store cannot be opened.
         ModelNameError, ModelExtraError, ModelKeyError: the model cannot be opened by its name.
@@ -98,7 +103,10 @@ async def open_engine(  # noqa: PLR0913 - one keyword each for what an embedder 
         Leaving the block, by any way, ends running turns as ``aborted`` with the cause ``disposed``, writes
         their ends, and gives the store up; bounded.
     """
+    _check_loop()
     _check(recovery, policy, limits)
+    _check_model(model)
+    _check_tools(tools)
     bounds = limits or Limits()
     governors = Governors(bounds.rates)
     async with (
@@ -202,6 +210,26 @@ def _check(recovery: object, policy: object, limits: object) -> None:
         raise MessageFieldError("open_engine", "policy", policy, "a Policy, such as ASK or NEVER")
     if limits is not None and not isinstance(limits, Limits):
         raise MessageFieldError("open_engine", "limits", limits, "Limits(...)")
+
+
+def _check_loop() -> None:
+    try:
+        trio.lowlevel.current_task()
+    except RuntimeError:
+        raise EngineLoopError from None
+
+
+def _check_model(model: object) -> None:
+    if isinstance(model, str) or model is None:
+        return
+    if not all(hasattr(model, name) for name in ("name", "stream")):
+        wanted = "a name such as 'openai/NAME', or an object with the name and stream of a Model"
+        raise MessageFieldError("open_engine", "model", model, wanted)
+
+
+def _check_tools(tools: object) -> None:
+    if not isinstance(tools, Iterable):
+        raise MessageFieldError("open_engine", "tools", tools, "a list of tools")
 
 
 def _only(error: BaseException) -> BaseException:

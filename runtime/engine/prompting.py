@@ -28,8 +28,12 @@ class Prompting:
     def __init__(self, stage: Stage, session_id: SessionId) -> None:
         self._stage = stage
         self.id = check_session_id(session_id)
-        self.queue = Queue(stage, self.id)
+        self._queue = Queue(stage, self.id)
+
+    @property
+    def queue(self) -> Queue:
         """What waits for the next step or turn: ``list``, ``edit``, ``move``, ``withdraw``, ``hold``, ``release``."""
+        return self._queue
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.id!r})"

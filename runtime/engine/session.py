@@ -40,8 +40,9 @@ from runtime.engine.usage import SessionUsage, session_usage
 class Session(Prompting):
     """The address of one session; it costs no I/O and is always valid.
 
-    ``session.queue`` has the verbs on what waits (:class:`runtime.engine.queue.Queue`). The first message activates the session; every verb is a message, processed in the order of its
-    mailbox (K-23). All verbs raise SessionNotFoundError when there is no such session.
+    The first message activates the session; every verb is a message, processed in the order of its mailbox
+    (K-23). All verbs raise SessionNotFoundError when there is no such session. :attr:`queue` has the verbs on
+    what waits.
 
     Cancellation:
         Every verb is a checkpoint. A message that was put into the mailbox is worked on even when its

@@ -125,10 +125,10 @@ def test_a_reply_of_the_old_version_is_not_written_as_the_new_one(tmp_path: Path
 
 def test_a_forged_range_does_not_get_in(tmp_path: Path) -> None:
     file, store = tmp_path / "log.jsonl", tmp_path / "store.db"
-    forged = berry.event("user/message", content="hi") | {
-        "surfaceOp": {"op": "replace", "start": 0, "end": 900_000_000}
-    }
-    file.write_bytes(berry.log(berry.event("user/message", content="a"), forged))
+    forged = {"op": "hide", "startSeq": 0, "endSeq": 900_000_000}
+    hiding = {"seq": 0, "time": 1, "type": "compaction/surface", "data": {}, "surfaceOp": forged}
+    header = {"format": "greenroom/session", "version": 1, "id": "x"}
+    file.write_bytes(dsh.joined([header, hiding]))
     refused = greenroom("import", file, "--store", store)
     assert refused.exit_code == 2
     assert not store.exists()
