@@ -5,6 +5,7 @@ from functools import partial
 import trio
 from schedule_world import World, data_of
 
+from actors.errors import GreenroomError
 from actors.errors.input import InputTakenError
 from runtime import Session, Turn
 
@@ -104,6 +105,8 @@ async def submit_at_run_end(world: World) -> None:
         clients.start_soon(note_taker)
         for number in range(5):
             clients.start_soon(client, number)
+    refused = [str(result) for result in results if isinstance(result, GreenroomError)]
+    assert not refused, f"K-8: accepted input was not taken: {refused}"
     assert [result.completed for result in results] == [True] * 5
     assert (await session.queue.list()).next_turn == ()
 

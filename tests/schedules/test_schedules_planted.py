@@ -108,10 +108,10 @@ PLANTED: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = {
     "ask": (plant_an_ask_that_settles_twice, "two_answers", ""),
     "ack": (plant_an_acknowledgement_before_the_write, "submit_at_run_end", "P4"),
     "feed": (plant_a_feed_that_shows_what_is_not_written, "submit_at_run_end", "P4"),
-    "wait": (plant_a_wait_that_misses_the_write_under_way, "submit_at_run_end", "hung"),
+    "wait": (plant_a_wait_that_misses_the_write_under_way, "submit_at_run_end", "not taken"),
     "asks": (plant_an_interrupt_that_leaves_asks_open, "interrupt_against_answer", ""),
     "writers": (plant_two_writers, "submit_at_run_end", ""),
-    "queue": (plant_a_turn_that_forgets_what_waits, "submit_at_run_end", "hung"),
+    "queue": (plant_a_turn_that_forgets_what_waits, "submit_at_run_end", "not taken"),
     "head": (
         plant_a_late_reader_that_misses_the_beginning,
         "readers_come_in_mid_reply",
