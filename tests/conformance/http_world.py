@@ -81,7 +81,7 @@ class FakeSession:
         events = [Event(seq, 0, word, b"{}") for seq, word in enumerate(self.entries)]
         return events[start:stop]
 
-    async def prompt(self, content: str, *, message_id: str) -> FakeTurn:
+    async def prompt(self, content: str, *, message_id: str, when: str = "now") -> FakeTurn:
         await trio.lowlevel.checkpoint()
         duplicate = message_id in self.known
         if self.known.setdefault(message_id, content) != content:

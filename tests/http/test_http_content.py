@@ -36,8 +36,13 @@ async def test_what_goes_up_comes_down_for_its_session_alone():
             "mediaType": "image/png",
             "name": "cat.png",
         }
-        result = await engine.session("s").run([kept.json["block"]])
-        assert result.text == "a cat"
+        prompt = {"messageId": "m", "content": [kept.json["block"]]}
+        assert (await client.post("/v1/sessions/s/prompt", prompt)).json["kind"] == "ack"
+        assert (await engine.session("s").result("m")).text == "a cat"
+        again = await client.post("/v1/sessions/s/prompt", prompt)
+        assert again.json["duplicate"] is True
+        stolen = await client.post("/v1/sessions/other/prompt", prompt)
+        assert (stolen.status, stolen.code) == (404, "BLOB_NOT_FOUND")
         plain = await client.get(f"{UP}/{digest}")
         assert plain.raw == content
         assert plain.headers["content-type"] == "application/octet-stream"

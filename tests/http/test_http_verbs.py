@@ -74,7 +74,8 @@ async def test_what_waits_is_listed_edited_moved_withdrawn_held_and_released():
     async with open_engine(model=model) as engine, serving(engine) as client:
         session = await engine.create(id="s")
         await session.prompt("go", message_id="m1")
-        await session.prompt("later", message_id="a/b %41", when="next")
+        later = {"messageId": "a/b %41", "content": "later", "when": "next"}
+        assert (await client.post("/v1/sessions/s/prompt", later)).status == 200
         await session.prompt("never", message_id="m3", when="next")
         queue = "/v1/sessions/s/queue"
         edit = {"messageId": "a/b %41", "content": "sooner"}

@@ -1,16 +1,17 @@
-"""The six endpoints of the wire protocol.
+"""The six endpoints of the wire protocol, and input for a session by its path.
 
 Source: H-10, H-20..H-30, H-40..H-43, N-17, N-19.
 """
 
 from typing import Final
 
+from actors.errors.blobs import BlobNotFoundError
 from actors.errors.control import InactiveError, ReplayConflictError
 from actors.errors.input import ContentError, QueueFullError
 from actors.errors.log import EventDataError, OverBudgetError, SpawnRateLimitError
 from actors.errors.session import AgentUnknownError, ModelMissingError, SessionClosedError
 from runtime.faces.http.call import Call, Endpoint, Reply
-from runtime.faces.http.session_endpoints import LIVE, STORED
+from runtime.faces.http.session_endpoints import LIVE, PATH, STORED
 from runtime.faces.http.stream import EventStream, Subscription, cursor_of
 from runtime.faces.wire.errors import CursorError, DecodeError
 from runtime.faces.wire.forms import Field, Form
@@ -19,6 +20,7 @@ from runtime.faces.wire.replies import Ack, DecideResult, Entries, SessionList
 from runtime.faces.wire.requests import (
     DECIDE_FORM,
     ENTRIES_FORM,
+    INPUT_FORM,
     INTERRUPT_FORM,
     PROMPT_FORM,
     DecideRequest,
@@ -50,6 +52,12 @@ async def prompt(call: Call) -> WireFrame:
     request = PromptRequest(**call.body)
     if request.session_id is None:
         call.services.clients.spawn(call.client)
+    return await call.services.verbs.prompt(request, call.client)
+
+
+async def put_in(call: Call) -> WireFrame:
+    """Hand input to the session that the path names."""
+    request = PromptRequest(session_id=call.params["id"], **call.body)
     return await call.services.verbs.prompt(request, call.client)
 
 
@@ -109,6 +117,18 @@ def subscription(call: Call) -> Subscription:
     return Subscription(resumed=resumed, features=features, **given)
 
 
+REFUSED: Final = (
+    *LIVE,
+    ReplayConflictError,
+    SessionClosedError,
+    QueueFullError,
+    ContentError,
+    EventDataError,
+    OverBudgetError,
+    AgentUnknownError,
+    ModelMissingError,
+)
+"""What input may be refused with."""
 WIRE: Final = (
     Endpoint(
         method="POST",
@@ -117,18 +137,7 @@ WIRE: Final = (
         summary="Hand input to a session; it is durable when it is acknowledged.",
         body=PROMPT_FORM,
         reply=Reply(shape=Ack),
-        errors=(
-            *LIVE,
-            ReplayConflictError,
-            SpawnRateLimitError,
-            SessionClosedError,
-            QueueFullError,
-            ContentError,
-            EventDataError,
-            OverBudgetError,
-            AgentUnknownError,
-            ModelMissingError,
-        ),
+        errors=(*REFUSED, SpawnRateLimitError),
     ),
     Endpoint(
         method="POST",
@@ -174,5 +183,16 @@ WIRE: Final = (
             media_type="text/event-stream",
             about="Frames as JSON; what is refused behind the head comes as an error frame.",
         ),
+    ),
+)
+INPUT: Final = (
+    Endpoint(
+        method="POST",
+        path=f"{PATH}/prompt",
+        handler=put_in,
+        summary="Hand input to this session: text, or content blocks that name attachments.",
+        body=INPUT_FORM,
+        reply=Reply(shape=Ack),
+        errors=(*REFUSED, BlobNotFoundError),
     ),
 )

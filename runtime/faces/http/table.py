@@ -6,7 +6,7 @@ from actors.json import JsonObject
 from runtime.faces.http.call import Call, Endpoint, Reply
 from runtime.faces.http.content_endpoints import CONTENT
 from runtime.faces.http.description import describe
-from runtime.faces.http.endpoints import WIRE
+from runtime.faces.http.endpoints import INPUT, WIRE
 from runtime.faces.http.engine_endpoints import ENGINE
 from runtime.faces.http.queue_endpoints import QUEUE
 from runtime.faces.http.session_endpoints import SESSIONS
@@ -19,6 +19,7 @@ async def openapi(call: Call) -> JsonObject:
 
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     *WIRE,
+    *INPUT,
     *SESSIONS,
     *QUEUE,
     *CONTENT,

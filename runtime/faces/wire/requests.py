@@ -7,7 +7,9 @@ from typing import Any, Final, TypeAlias, get_args
 
 import attrs
 
+from actors.log.projection import Content
 from actors.session.ask import ClientWord
+from actors.session.messages import When
 from runtime.faces.wire.errors import DecodeError, ProtocolMismatchError
 from runtime.faces.wire.forms import Field, Form
 
@@ -26,11 +28,15 @@ class Hello:
 
 @attrs.frozen(kw_only=True)
 class PromptRequest:
-    """Input for a session; without one it finds that of an earlier ``message_id``, or a new one."""
+    """Input for a session; without one it finds that of an earlier ``message_id``, or a new one.
+
+    During a turn, ``now`` joins it at its next step, and ``next`` waits for the turn after.
+    """
 
     message_id: str
-    content: str
+    content: Content
     session_id: str | None = None
+    when: When = "now"
 
 
 @attrs.frozen(kw_only=True)
@@ -67,15 +73,25 @@ Request: TypeAlias = (
     Hello | PromptRequest | InterruptRequest | DecideRequest | EntriesRequest | SessionsRequest
 )
 
+_MESSAGE_ID: Final = Field(
+    kind="text", needed=True, about="Accepted once: a repeat is acknowledged as a duplicate."
+)
 PROMPT_FORM: Final = Form(
     {
-        "messageId": Field(
-            kind="text",
-            needed=True,
-            about="Accepted once: a repeat is acknowledged as a duplicate.",
-        ),
+        "messageId": _MESSAGE_ID,
         "content": Field(kind="text", needed=True),
         "sessionId": Field(kind="text", about="A new session is made when this is left out."),
+    }
+)
+INPUT_FORM: Final = Form(
+    {
+        "messageId": _MESSAGE_ID,
+        "content": Field(kind="content", needed=True),
+        "when": Field(
+            kind="text",
+            choices=get_args(When),
+            about="During a turn: join it at its next step (left out), or wait for the turn after.",
+        ),
     }
 )
 INTERRUPT_FORM: Final = Form({"sessionId": Field(kind="text", needed=True)})

@@ -68,7 +68,9 @@ class Verbs:
         else:
             session = await self._session_of(client, request.message_id)
         try:
-            turn = await session.prompt(request.content, message_id=request.message_id)
+            turn = await session.prompt(
+                request.content, message_id=request.message_id, when=request.when
+            )
         except MessageConflictError as conflict:
             raise ReplayConflictError(conflict.message_id) from conflict
         channel = None if turn.duplicate else "steer" if turn.joins_run else "followUp"
