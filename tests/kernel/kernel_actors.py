@@ -1,7 +1,8 @@
-"""Actors for the tests: small, and each with one habit."""
+"""Actors for the tests: small, and each with one habit; and the call that must fail."""
 
 from collections.abc import Callable
 
+import pytest
 import trio
 
 from actors.kernel.actor import Envelope
@@ -101,3 +102,10 @@ class Stubborn:
         finally:
             with trio.move_on_after(self._shield_s, shield=True):
                 await trio.sleep_forever()
+
+
+async def fails_with(error, awaitable_function, *args):
+    """Await the call and return the error that it must raise."""
+    with pytest.raises(error) as caught:
+        await awaitable_function(*args)
+    return caught.value
