@@ -200,7 +200,11 @@ async def compact(_, session):
 
 
 async def fork(program, session):
-    await session.fork(program.chance.randrange(max((await session.row()).length, 1)))
+    events = await session.read()
+    at = program.chance.randrange(max(len(events), 1))
+    while {event.type for event in events[at : at + 2]} & {"compaction/start", "compaction/end"}:
+        at -= 1  # what the marker of a fork ends has no end of its own (D-176)
+    await session.fork(max(at, 0))
 
 
 async def fork_here(_, session):
