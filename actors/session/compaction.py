@@ -223,7 +223,7 @@ class Compaction:
 
     async def _between_steps(self) -> None:
         """Wait for the end of the running step, so that no request in flight loses its footing (S-17)."""
-        if self._inputs.running:
+        if self._inputs.turn.running:
             ended = trio.Event()
             self._session.when_between_steps(ended.set)
             await ended.wait()

@@ -92,23 +92,23 @@ class Desk:
     @property
     def running(self) -> bool:
         """Whether a turn is open or about to start."""
-        return self._inputs.running
+        return self._inputs.turn.running
 
     def stirred_s(self, now_s: float) -> float:
         """Return when the session was last seen to get on; now, when nothing runs or what runs may wait (L-24)."""
         seen = (len(self.session.log), self.session.items_shown)
-        if seen != self._seen or self._inputs.may_wait:
+        if seen != self._seen or self._inputs.turn.may_wait:
             self._seen, self._seen_s = seen, now_s
         return self._seen_s
 
     def interrupt(self, cause: str, *, turn_only: bool = False) -> bool:
         """Interrupt the turn, and a compaction too unless ``turn_only``; at once. False when nothing runs."""
         compacting = not turn_only and self._compaction.interrupt()
-        return self._inputs.interrupt(cause) or compacting
+        return self._inputs.turn.interrupt(cause) or compacting
 
     def shown(self) -> list[LiveItem]:
         """Return the live items that tell a late reader what the model is saying."""
-        return self._inputs.shown()
+        return self._inputs.turn.shown()
 
     def leave(self) -> None:
         """The actor is leaving: end what runs, start nothing more."""
@@ -128,7 +128,7 @@ class Desk:
 
     async def settled(self, *, turn_only: bool = False) -> None:
         """Wait until the running turn has ended and its end is durable; a compaction too unless ``turn_only``."""
-        await self._inputs.settled()
+        await self._inputs.turn.settled()
         if not turn_only:
             await self._compaction.settled()
 
@@ -231,7 +231,7 @@ class Desk:
         if self.running:
             check_open_turn(log, drafts)
         write = partial(self._write, drafts, whole=isinstance(message, AppendAll))
-        if self._inputs.stepping and any(draft.op is not None for draft in drafts):
+        if self._inputs.turn.stepping and any(draft.op is not None for draft in drafts):
             self.session.when_between_steps(partial(self._write_later, write, reply))
             return LATER
         return write()

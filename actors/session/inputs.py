@@ -31,10 +31,10 @@ from actors.session.accepted import accepted_before, check_continuable
 from actors.session.answers import PromptReceipt
 from actors.session.content import content_value
 from actors.session.late_inputs import LateInputs
-from actors.session.live import LiveItem
 from actors.session.messages import Prompt, QueueOperation, Release, WithdrawInput
 from actors.session.queueing import queue_drafts
 from actors.session.repair import pick_up
+from actors.session.running import RunningTurn
 from actors.session.state import SessionState
 from actors.session.turn import TurnRun
 from actors.session.turn_opening import opening_drafts
@@ -42,12 +42,11 @@ from actors.session.waiters import Waiters
 
 
 class Inputs:
-    """Takes prompts, keeps the queue moving, and owns the running turn."""
+    """Takes prompts, keeps the queue moving, and opens the turns."""
 
     def __init__(self, session: SessionState) -> None:
         self._session = session
-        self._turn: TurnRun | None = None
-        self._spawned = False
+        self.turn = RunningTurn(session)
         self._leaving = False
         self._latch = Latch()
         self._wakes = WakeBudget(limit=session.services.limits.background_wakes)
@@ -56,40 +55,14 @@ class Inputs:
         self.waiters = Waiters(session)
         self._late = LateInputs(session.journal)
 
-    @property
-    def running(self) -> bool:
-        """Whether a turn is open or about to start."""
-        return self._turn is not None
-
-    @property
-    def stepping(self) -> bool:
-        """Whether a turn has begun its steps: a request may be under way."""
-        return self._turn is not None and self._turn.begun
-
-    @property
-    def may_wait(self) -> bool:
-        """Whether nothing needs to happen now: no turn has begun, or it waits for what has no limit or its own."""
-        if not self.stepping:
-            return True
-        session = self._session
-        asks = session.services.asks
-        bounded = session.executions.bounded or session.retry_wait is not None
-        return bounded or asks.pending_in(session.id)
-
-    def shown(self) -> list[LiveItem]:
-        """Return the live items that tell a late reader what the model is saying."""
-        return self._turn.shown() if self._turn is not None else []
-
     def begin(self) -> None:
         """Go on with the turn that a crash cut off, when the repair left it open."""
         picked_up = pick_up(self._session.log)
         if picked_up is not None:
             with suppress(ThinkingLevelError):  # it was accepted, so it goes on without one
                 self._session.begin_turn(background=picked_up.background)
-            self._turn = TurnRun(
-                self._session, picked_up.turn, picked_up.first_seq, picked_up=picked_up
-            )
-            self._spawned = False
+            turn, first_seq = picked_up.turn, picked_up.first_seq
+            self.turn.open(TurnRun(self._session, turn, first_seq, picked_up=picked_up))
             self.flushed()
 
     def leave(self) -> None:
@@ -97,21 +70,9 @@ class Inputs:
         self._leaving = True
 
     def lost(self, error: GreenroomError) -> None:
-        """The actor has left: a turn that was never started has no end but this."""
-        if self._turn is not None:
-            self._turn.done.fail(error)
+        """The actor has left: whoever waits for what was never started is told."""
+        self.turn.lost(error)
         self._late.lost(error)
-
-    def interrupt(self, cause: str) -> bool:
-        """Interrupt the turn; False when none runs."""
-        return self._turn is not None and self._turn.interrupt(cause)
-
-    async def settled(self) -> None:
-        """Wait until the turn that runs now has ended."""
-        turn = self._turn
-        if turn is not None:
-            await turn.done.wait()
-            await turn.left.wait()
 
     def prompt(self, message: Prompt, reply: Reply[object]) -> PromptReceipt | None:
         """Take one input: start a turn with it, or let it wait.
@@ -123,7 +84,7 @@ class Inputs:
             SessionClosedError, MessageConflictError, ContentError, QueueFullError: refused.
             AgentUnknownError, ModelMissingError: nobody can answer.
         """
-        high_water, running = len(self._session.log), self.running
+        high_water, running = len(self._session.log), self.turn.running
         content = content_value(message.content)
         message_id = message.message_id or self._session.services.ids.new("msg")
         if accepted_before(self._session.log, message_id, content):
@@ -151,7 +112,7 @@ class Inputs:
     def tell_stranded(self) -> None:
         """Whoever waits for an input that nothing takes by itself is told (L-66); somebody releases what is held."""
         fold = self._session.log.fold
-        if self._turn is not None or self._leaving:
+        if self.turn.running or self._leaving:
             return
         if fold.closed:
             self.waiters.stranded(lambda _: SessionClosedError(self._session.id))
@@ -167,7 +128,7 @@ class Inputs:
         """
         if self._session.log.fold.closed:
             raise SessionClosedError(self._session.id)
-        if self._turn is not None:
+        if self.turn.running:
             raise TurnOpenError("go_on")
         visible = request_messages(self._session.log.projection().messages)
         check_continuable(self._session.id, visible)
@@ -199,26 +160,23 @@ class Inputs:
             self.change_queue(WithdrawInput(message_id))
             return False
         seq = fold.dedupe.get(message_id)
-        mine = self._turn is not None and seq is not None and seq >= self._turn.first_seq
-        return mine and self.interrupt(cause)
+        return seq is not None and self.turn.took(seq) and self.turn.interrupt(cause)
 
     def flushed(self) -> None:
         """What was folded is durable: a turn that was opened may run (P4)."""
-        if self._turn is not None and not self._spawned:
-            self._spawned = True
-            self._session.spawn(self._run)
+        self.turn.start(self._run)
 
     def wake(self) -> None:
         """Start a turn with what waits, when nothing runs."""
         fold = self._session.log.fold
-        idle = self._turn is None and not self._leaving
+        idle = not (self.turn.running or self._leaving)
         if idle and fold.inbox.pending and not (fold.held or fold.closed):
             inbox = fold.inbox
             steers, turns = take(inbox.next_step, inbox.next_turn, at_start=True)
             self._open_turn(steers, turns)
 
     def _check_closing(self) -> None:
-        if self._turn is None:
+        if not self.turn.running:
             raise SessionClosedError(self._session.id)
 
     def _place(self, data: JsonObject, *, steer: bool, background: bool) -> bool:
@@ -265,8 +223,8 @@ class Inputs:
     def _standing(self) -> Standing:
         inbox = self._session.log.fold.inbox
         return Standing(
-            running=self._turn is not None,
-            interrupted=self._turn is not None and self._turn.interrupted,
+            running=self.turn.running,
+            interrupted=self.turn.interrupted,
             disposed=self._leaving,
             held=self._session.log.fold.held,
             next_step=len(inbox.next_step),
@@ -291,17 +249,12 @@ class Inputs:
             *opening_drafts(self._session, records, messages, number)
         )
         self._session.admitted = (self._session.agent.system,)
-        self._turn = TurnRun(self._session, number, events[0].seq)
-        self._spawned = False
+        self.turn.open(TurnRun(self._session, number, events[0].seq))
 
     async def _run(self) -> None:
-        turn = self._turn
-        assert turn is not None
         try:
-            end = await turn.run()
+            end = await self.turn.run()
         finally:
-            self._turn = None
-            turn.left.set(None)
             self._session.between_steps()
             self.waiters.turn_ended()
             self._late.say()
