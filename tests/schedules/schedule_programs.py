@@ -30,6 +30,7 @@ from schedule_trees import (
     few_run_slots,
     resume_after_a_crash,
     tree_against_interrupts_and_ends,
+    tree_that_ends_while_it_changes,
 )
 from schedule_world import World
 
@@ -107,6 +108,7 @@ PROGRAMS: Final = {
         (taken_over_at_any_moment, losing),
         (callers_of_run_are_cancelled, plain),
         (tree_against_interrupts_and_ends, plain),
+        (tree_that_ends_while_it_changes, deleting),
         (few_run_slots, narrow),
         (delete_against_everything, deleting),
         (resume_after_a_crash, resuming),

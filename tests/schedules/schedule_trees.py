@@ -68,6 +68,56 @@ async def _children_have_ended(world: World) -> None:
         assert mode == "kept" or state == "closed", f"P7: {child} {mode} is {state}"
 
 
+async def tree_that_ends_while_it_changes(world: World) -> None:
+    """A parent closes while its children are made, handed work, stopped, deleted and closed by others."""
+    parent = await world.engine.create(id="parent")
+    children: list[Session] = []
+
+    async def make(number: int) -> None:
+        await world.pause()
+        name, text = f"child{number}", world.chance.choice(("plain", "tools deaf", "hang"))
+        if world.chance.random() < 0.5:
+            call = partial(parent.delegate, text, id=name)
+        else:
+            call = partial(world.engine.create, parent="parent", id=name)
+        got = await world.attempt(call)
+        if not isinstance(got, GreenroomError):
+            children.append(got)
+            await world.attempt(partial(got.prompt, text))
+
+    async def meddle() -> None:
+        for _ in range(3):
+            await world.pause(0.5)
+            if children:
+                child = world.chance.choice(children)
+                stop = partial(world.engine._stage.actors.stop, child.id)
+                await world.attempt(world.chance.choice((stop, stop, child.delete, child.close)))
+
+    async with trio.open_nursery() as clients:
+        for number in range(3):
+            clients.start_soon(make, number)
+        clients.start_soon(meddle)
+        clients.start_soon(meddle)
+        await world.pause()
+        await parent.close()
+    await trio.sleep(30.0)
+    await parent.close()
+    await trio.sleep(5.0)
+    await _children_are_gone(world)
+
+
+async def _children_are_gone(world: World) -> None:
+    """P7: each child ended once in its parent's log, and none of them takes input."""
+    events = world.store.durable("parent")
+    started = [data_of(e)["sessionId"] for e in events if e.type == "child/started"]
+    ended = [data_of(e)["sessionId"] for e in events if e.type == "child/ended"]
+    assert sorted(started) == sorted(ended), f"P7: {started} started, {ended} ended"
+    for name in {*started, *world.store.sessions()} - {"parent"}:
+        if name.startswith("child") and name in world.store.sessions():
+            state = (await world.engine.session(name).inspect()).state
+            assert state == "closed", f"P7: {name} is {state}"
+
+
 async def few_run_slots(world: World) -> None:
     """More turns than may run at once: each gets its turn, and an interrupt in the wait asks no model."""
     sessions = [await world.engine.create(id=f"s{number}") for number in range(4)]
