@@ -24,6 +24,21 @@ def _shown(value: object) -> str:
         return f"<{type(value).__name__}>"
 
 
+class LimitError(UsageError):
+    """A limit has a value that cannot be meant."""
+
+    code = "LIMIT_INVALID"
+
+    def __init__(
+        self, name: str, value: object, why: str = "counts are whole, and above zero like seconds"
+    ) -> None:
+        super().__init__(name, value, why)
+        self.name, self.value, self.why = name, value, why
+
+    def __str__(self) -> str:
+        return f"Limits({self.name}={self.value!r}): {self.why}"
+
+
 class MessageTypeError(UsageError):
     """What was sent is none of the message types."""
 

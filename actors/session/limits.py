@@ -6,25 +6,10 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from actors.errors import UsageError
+from actors.errors.message import LimitError
 from actors.rules.rates import Rates
 
 Check: TypeAlias = Callable[[Any, "attrs.Attribute[Any]", Any], None]
-
-
-class LimitError(UsageError):
-    """A limit has a value that cannot be meant."""
-
-    code = "LIMIT_INVALID"
-
-    def __init__(
-        self, name: str, value: object, why: str = "counts are whole, and above zero like seconds"
-    ) -> None:
-        super().__init__(name, value, why)
-        self.name, self.value, self.why = name, value, why
-
-    def __str__(self) -> str:
-        return f"Limits({self.name}={self.value!r}): {self.why}"
 
 
 def _above_zero(_: object, attribute: "attrs.Attribute[Any]", value: Any) -> None:  # noqa: ANN401 - anything may be given

@@ -8,9 +8,9 @@ import trio
 import trio.testing
 
 from actors.errors.input import InputTakenError, QueueFullError
+from actors.errors.message import LimitError
 from actors.ports.tool import ToolOutput
 from actors.rules.policy import Effect
-from actors.session.limits import LimitError
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools
 from actors.testing.tools import CountingTool, SeenCall

@@ -9,10 +9,10 @@ from promises import keeps_its_promises, of, words
 
 from actors.errors import GreenroomError
 from actors.errors.actor import ActorQuarantinedError
+from actors.errors.message import LimitError
 from actors.errors.session import CompactionError, ModelMissingError
 from actors.errors.store import StoreCorruptError, StoreUnavailableError
 from actors.ports.model import TextDelta
-from actors.session.limits import LimitError
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Beat, Call, CallTools, Hang, Say
 from actors.testing.tools import CountingTool

@@ -3,7 +3,7 @@
 import pytest
 from promises import keeps_its_promises, of
 
-from actors.session.limits import LimitError
+from actors.errors.message import LimitError
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Call, CallTools
 from actors.testing.tools import CountingTool

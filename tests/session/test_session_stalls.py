@@ -6,9 +6,9 @@ import pytest
 import trio
 from promises import keeps_its_promises, of
 
+from actors.errors.message import LimitError
 from actors.ports.model import TextDelta
 from actors.rules.retry import RetryPolicy
-from actors.session.limits import LimitError
 from actors.testing.model import ScriptedModel
 from actors.testing.script import Beat, Call, CallTools, Fail, Hang, Say
 from actors.testing.tools import CountingTool, SleepingTool, StubbornTool
