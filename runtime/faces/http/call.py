@@ -133,9 +133,10 @@ async def answer_call(
         return endpoint.reply.answer(await endpoint.handler(call))
     except BodyTooSlowError:
         raise
-    except GreenroomError:
-        await incoming.drain()
-        raise
+    except GreenroomError as error:
+        refused = error
+    await incoming.drain()
+    raise refused
 
 
 async def _body(endpoint: Endpoint, incoming: Incoming, limits: HttpLimits) -> Mapping[str, Any]:
