@@ -13,6 +13,7 @@ from actors.ports.store import EventStore
 from runtime.cli.acks import parse_ack
 from runtime.cli.blob_check import BlobCheck
 from runtime.cli.failure import FAILED
+from runtime.cli.report import counted
 from runtime.cli.stored import every_row, existing_store
 from runtime.cli.verify import LogCheck, check_log
 from runtime.stores.upkeep import Upkeep
@@ -74,9 +75,16 @@ def _as_lines(checks: Sequence[LogCheck], faulty: Sequence[LogCheck]) -> Iterato
     unfinished = sum(check.closers > 0 for check in checks)
     events = sum(check.events for check in checks)
     yield (
-        f"{len(checks) - len(faulty)} of {len(checks)} logs are as promised, {events} events; "
-        f"{unfinished} were left unfinished, and recovery will close them"
+        f"{len(checks) - len(faulty)} of {len(checks)} logs are as promised, "
+        f"{counted(events, 'event')}; {_left(unfinished)}"
     )
+
+
+def _left(unfinished: int) -> str:
+    if not unfinished:
+        return "none was left unfinished"
+    was, them = ("was", "it") if unfinished == 1 else ("were", "them")
+    return f"{unfinished} {was} left unfinished, and recovery will close {them}"
 
 
 def _as_json(checks: Sequence[LogCheck], faulty: Sequence[LogCheck], pages: Sequence[str]) -> str:

@@ -126,7 +126,7 @@ def test_for_people_the_same_figures_are_lines(tmp_path: Path) -> None:
     )
     assert listed.splitlines()[1] == "one        2 events  1970-01-01 00:00:01  Kept"
     assert checked == (
-        "1 of 1 logs are as promised, 2 events; 1 were left unfinished, and recovery will close them\n"
+        "1 of 1 logs are as promised, 2 events; 1 was left unfinished, and recovery will close it\n"
     )
 
 
