@@ -16,7 +16,7 @@ from actors.session.limits import Limits
 from actors.session.messages import Append, Read, Work
 from actors.session.results import TurnResult
 from actors.testing.script import Call, CallTools, Reply, Say
-from bench.fold import EVENTS_PER_TURN, play, turn_data
+from bench.turns import EVENTS_PER_TURN, play, turn_data
 from runtime.cli.bench.model import PacedModel
 from runtime.engine.engine import Engine
 from runtime.engine.opening import open_engine

@@ -9,6 +9,7 @@ from bench import fold
 from bench.peers.found import peers_for
 from bench.sizes import Sizes
 from bench.timing import alternate_async, cpu_of, cpu_s
+from bench.turns import EVENTS_PER_TURN, play_bare
 from bench.work import Writer, all_at_once, an_engine, make_sessions, make_writers, take_turn, write
 from runtime.cli.bench.figure import Figure, Outcome, Series, Target
 from runtime.cli.bench.sampling import Rounds
@@ -74,7 +75,7 @@ async def _appends(
     async def ours() -> float:
         return turns / await cpu_s(lambda: write(writers, act))
 
-    return await alternate_async(sizes.rounds, ours, lambda: _bare(turns, fold.play_bare))
+    return await alternate_async(sizes.rounds, ours, lambda: _bare(turns, play_bare))
 
 
 async def _bare(turns: int, play: Callable[[list[JsonObject], int, int], None]) -> float:
@@ -100,9 +101,7 @@ async def _runs(sizes: Sizes, sessions: list[Session]) -> tuple[Rounds, int]:
     events = (await sessions[0].row()).length - before
 
     async def theirs() -> float:
-        return await _bare(sizes.turns * len(sessions), fold.play_bare) * (
-            fold.EVENTS_PER_TURN / events
-        )
+        return await _bare(sizes.turns * len(sessions), play_bare) * (EVENTS_PER_TURN / events)
 
     return await alternate_async(sizes.rounds, ours, theirs), events
 

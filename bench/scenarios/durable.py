@@ -10,10 +10,10 @@ import attrs
 import trio
 
 from bench import store as bare
-from bench.fold import EVENTS_PER_TURN
 from bench.peers.found import peers_for
 from bench.sizes import Sizes
 from bench.timing import alternate_async, wall_s
+from bench.turns import EVENTS_PER_TURN
 from bench.work import Writer, all_at_once, an_engine, make_sessions, make_writers, take_turn, write
 from runtime.cli.bench.figure import Figure, Outcome, Series, Target
 from runtime.cli.bench.sampling import Rounds, distribution, quantile

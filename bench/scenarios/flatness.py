@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 import trio
 
 from bench import fold
-from bench.fold import EVENTS_PER_TURN
 from bench.sizes import Sizes
 from bench.timing import alternate_async, cpu_s
+from bench.turns import EVENTS_PER_TURN
 from bench.work import Writer, an_engine, filled_store, history, take_turn
 from runtime.cli.bench.figure import Figure, Outcome, Series, Target
 from runtime.cli.bench.sampling import Rounds

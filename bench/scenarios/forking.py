@@ -13,6 +13,7 @@ from bench import store as bare
 from bench.peers.found import peers_for
 from bench.sizes import Sizes
 from bench.timing import alternate_async, wall_s
+from bench.turns import long_log
 from bench.work import an_engine, filled_store, history, wake
 from runtime.cli.bench.figure import Figure, Outcome, Series, Target
 from runtime.engine.engine import Engine
@@ -25,7 +26,7 @@ def measure(sizes: Sizes) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as name:
         durable, series = trio.run(_durable, sizes, Path(name))
         stored = trio.run(bare.fork_figures, Path(name), sizes)
-    log = fold.long_log(sizes.events)
+    log = long_log(sizes.events)
     lead, marker = fold.fork_figures(log, sizes.rounds * 5)
     return Outcome(
         id="B5",

@@ -14,9 +14,9 @@ from actors.ports.model import ModelRequest
 from actors.ports.tool import Tool
 from actors.session.ask import Ask, ClientWord
 from actors.testing.script import Call, CallTools, Reply, Say
-from bench.fold import EVENTS_PER_TURN
 from bench.sizes import Sizes
 from bench.timing import alternate_async, wall_s
+from bench.turns import EVENTS_PER_TURN
 from bench.work import MANY, look, make_writers, take_turn, write
 from runtime.cli.bench.figure import Figure, Outcome, Series, Target
 from runtime.cli.bench.model import PacedModel

@@ -8,6 +8,7 @@ from actors.log.events import Event
 from bench import fold
 from bench.sizes import Sizes
 from bench.timing import alternate_async, cpu_of, cpu_s
+from bench.turns import EVENTS_PER_TURN
 from bench.work import an_engine, filled_store, history
 from runtime.cli.bench.figure import Figure, Outcome, Target
 from runtime.cli.bench.sampling import Rounds
@@ -22,7 +23,7 @@ def measure(sizes: Sizes) -> Outcome:
 
 async def _measure(sizes: Sizes) -> Outcome:
     events = history(sizes.events)
-    hidden = len(events) * 9 // 10 // fold.EVENTS_PER_TURN * fold.EVENTS_PER_TURN
+    hidden = len(events) * 9 // 10 // EVENTS_PER_TURN * EVENTS_PER_TURN
     rounds, rest_s = await _alternate(events, hidden, sizes)
     return Outcome(
         id="B6",

@@ -15,6 +15,7 @@ from bench import store as bare
 from bench.peers.found import peers_for
 from bench.sizes import Sizes
 from bench.timing import alternate_async
+from bench.turns import EVENTS_PER_TURN, play
 from bench.work import an_engine, each, filled_store, history, wake
 from runtime.cli.bench.figure import Figure, Outcome, Series, Target
 from runtime.cli.bench.sampling import Rounds
@@ -119,11 +120,11 @@ async def _long(sizes: Sizes, path: Path) -> tuple[Rounds, list[tuple[float, flo
 def mostly_hidden(events: int) -> list[Event]:
     """Return a history of which all but the last events are hidden."""
     log = Log()
-    turns = events // fold.EVENTS_PER_TURN
-    kept = EVENTS // fold.EVENTS_PER_TURN
-    fold.play(log, 0, turns - kept)
+    turns = events // EVENTS_PER_TURN
+    kept = EVENTS // EVENTS_PER_TURN
+    play(log, 0, turns - kept)
     log.append(Draft("compaction/surface", {}, Hide(0, len(log) - 1)), time_ms=0)
-    fold.play(log, turns - kept, kept)
+    play(log, turns - kept, kept)
     return list(log.events())
 
 
