@@ -81,11 +81,6 @@ def _place(segments: list[Segment], kind: SegmentKind, position: int) -> None:
         segments.append(Segment(kind, (position,)))
 
 
-def over_cap(segments: Iterable[Segment]) -> int:
-    """Return how many calls the cap refused, to be reported."""
-    return sum(len(s.calls) for s in segments if s.kind == "over-cap")
-
-
 def terminates(votes: Iterable[bool], *, calls: int, cancelled: bool = False) -> bool:
     """Whether the batch ends the turn by itself.
 

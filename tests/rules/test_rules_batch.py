@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.rules.batch import PlannedCall, Segment, over_cap, plan, terminates
+from actors.rules.batch import PlannedCall, Segment, plan, terminates
 
 EFFECTS = {"read": "read", "write": "write", "exec": "exec", "undeclared": None}
 CALLS = st.lists(
@@ -38,8 +38,8 @@ def test_a_repeated_id_replays_and_cuts_the_reads_around_it():
 def test_what_is_over_the_cap_never_runs():
     segments = plan(calls(*["read"] * 33), EFFECTS)
     assert [len(s.calls) for s in segments if s.runs] == [32]
-    assert over_cap(segments) == 1
-    assert over_cap(plan(calls("read"), EFFECTS, cap=-3)) == 1
+    assert [len(s.calls) for s in segments if s.kind == "over-cap"] == [1]
+    assert [s.kind for s in plan(calls("read"), EFFECTS, cap=-3)] == ["over-cap"]
 
 
 @given(CALLS, st.integers(-1, 15), st.sets(st.sampled_from("abcdefgh")))

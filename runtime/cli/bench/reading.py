@@ -5,7 +5,7 @@ from typing import Any
 import cattrs
 import orjson
 
-from runtime.cli.bench.figure import Figure, Outcome, Peer, Series, Target
+from runtime.cli.bench.figure import Figure, Outcome, Series, Target
 
 _SIGNS = {">=": "at least", "<=": "at most"}
 _converter = cattrs.Converter(forbid_extra_keys=False, detailed_validation=False)
@@ -36,8 +36,3 @@ def read_outcome(line: bytes) -> Outcome:
         duration_s=data["duration_s"],
         failure=data["failure"],
     )
-
-
-def read_peers(data: list[object]) -> tuple[Peer, ...]:
-    """Return peers from their JSON objects."""
-    return tuple(_converter.structure(one, Peer) for one in data)
