@@ -72,9 +72,10 @@ async def tree_that_ends_while_it_changes(world: World) -> None:
     """A parent closes while its children are made, handed work, stopped, deleted and closed by others."""
     parent = await world.engine.create(id="parent")
     children: list[Session] = []
+    long_s = world.chance.choice((0.01, 0.01, 1.0))
 
     async def make(number: int) -> None:
-        await world.pause()
+        await world.pause(long_s)
         name, text = f"child{number}", world.chance.choice(("plain", "tools deaf", "hang"))
         if world.chance.random() < 0.5:
             call = partial(parent.delegate, text, id=name)
@@ -87,7 +88,7 @@ async def tree_that_ends_while_it_changes(world: World) -> None:
 
     async def meddle() -> None:
         for _ in range(3):
-            await world.pause(0.5)
+            await world.pause(long_s)
             if children:
                 child = world.chance.choice(children)
                 stop = partial(world.engine._stage.actors.stop, child.id)
@@ -98,7 +99,7 @@ async def tree_that_ends_while_it_changes(world: World) -> None:
             clients.start_soon(make, number)
         clients.start_soon(meddle)
         clients.start_soon(meddle)
-        await world.pause()
+        await world.pause(long_s * 2)
         await parent.close()
     await trio.sleep(30.0)
     await parent.close()
