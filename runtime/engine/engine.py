@@ -145,6 +145,8 @@ class Engine:
     async def audit(self, type: str, data: JsonObject) -> AuditRecord:  # noqa: A002 - the rule's word
         """Append a record to the audit trail, which belongs to no session; durable on return.
 
+        ``type`` is a log-only word, such as ``credentials/changed``, ``plugin/installed`` or ``preset/applied``.
+
         Raises:
             UnknownEventTypeError: the type is not registered.
             MessageFieldError: its events belong to a session's history.
@@ -153,7 +155,8 @@ class Engine:
         Source: S-175.
         """
         if CORE.category(type) != "log-only":
-            raise MessageFieldError("audit", "type", type, "a log-only word")
+            wanted = "a log-only word, such as credentials/changed or plugin/installed"
+            raise MessageFieldError("audit", "type", type, wanted)
         if not isinstance(data, dict):
             raise MessageFieldError("audit", "data", data, "a JSON object")
         codec.encode(data)
