@@ -80,10 +80,10 @@ class Stage:
             return interruption
         if type(message) not in MAIL:
             raise MessageTypeError(type(message).__name__)
-        if session_id in self._deleted:
-            raise SessionNotFoundError(session_id)
         if may_name(message):
             await check_named(self.services, session_id, message)
+        if session_id in self._deleted:
+            raise SessionNotFoundError(session_id)
         ref = self.actors.ref(check_session_id(session_id))
         if isinstance(message, Answer | Close):
             with suppress(trio.WouldBlock):  # there is too much control already: it waits like work
@@ -112,23 +112,30 @@ class Stage:
         Raises:
             SessionNotFoundError: there is no such session.
         """
-        store, epoch = self.services.store, self.services.epoch
-        parent = (await store.row(check_session_id(session_id))).record.parent
+        row = await self.services.store.row(check_session_id(session_id))
         for below in await self._below(session_id):
-            self._deleted.add(below)
-            try:
-                self.services.asks.withdraw(below, "closed")
-                self.interrupt(below, "session", "deleted")
-                await self.actors.stop(below)
-                await store.delete(below, epoch=epoch)
-            finally:
-                self._deleted.discard(below)
-            self.services.spending.forget(below)
-            self.actors.release(below)
-            self.feeds.deleted(below)
+            await self._delete_one(below)
+        parent = row.record.parent
         if parent is not None:
             with suppress(GreenroomError):  # a parent that is gone has nothing to note
                 await self.send(parent, EndChild(session_id, "deleted"))
+
+    async def _delete_one(self, session_id: SessionId) -> None:
+        """Remove a session, and what it made since somebody looked what was below it."""
+        self._deleted.add(session_id)
+        try:
+            self.services.asks.withdraw(session_id, "closed")
+            self.interrupt(session_id, "session", "deleted")
+            await self.actors.stop(session_id)
+            for late in (await self._below(session_id))[:-1]:
+                if late not in self._deleted:
+                    await self._delete_one(late)
+            await self.services.store.delete(session_id, epoch=self.services.epoch)
+        finally:
+            self._deleted.discard(session_id)
+        self.services.spending.forget(session_id)
+        self.actors.release(session_id)
+        self.feeds.deleted(session_id)
 
     async def _below(self, session_id: SessionId) -> list[SessionId]:
         """Return the session and all that belongs to it, the deepest first."""

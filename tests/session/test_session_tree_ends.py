@@ -164,3 +164,25 @@ async def test_a_parent_that_was_closed_when_the_process_died_ends_its_children_
         assert (await engine.session("child").inspect()).state == "closed"
     assert len(of(mine, "child/ended")) == 1
     assert reports == []
+
+
+async def test_a_child_that_is_made_while_its_parent_is_deleted_goes_too(autojump_clock):
+    class SlowStore(MemoryStore):
+        async def rows(self, **kwargs):
+            found = await super().rows(**kwargs)
+            await trio.sleep(1)  # what is made meanwhile is not among them
+            return found
+
+    async with open_engine(SlowStore(), model=ScriptedModel(lambda _: Hang())) as engine:
+        parent = await engine.create(id="parent")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(parent.delete)
+            await trio.sleep(0.5)
+            child = await engine.create(id="child", parent="parent")
+            await engine.create(id="grandchild", parent="child")
+            await child.prompt("go")
+        await trio.sleep(60)
+        for name in ("parent", "child", "grandchild"):
+            with pytest.raises(SessionNotFoundError):
+                await engine.session(name).inspect()
+        assert (await engine.sessions()).sessions == ()
