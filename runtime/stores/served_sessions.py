@@ -3,6 +3,7 @@
 Source: design 7.
 """
 
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, ClassVar, Protocol, TypeVar, cast
@@ -54,6 +55,40 @@ class ServedSessions(EventStore):
     _reads: Any
     _ended: trio.Event
     """Set when the store serves no more."""
+
+    @abstractmethod
+    async def _help(self, helpers: trio.Nursery) -> None:
+        """Start what looks after the store beside its jobs; it is cancelled when they are done."""
+
+    @abstractmethod
+    async def _start(self, workers: trio.Nursery) -> None:
+        """Start what does the jobs; it ends when no more are taken."""
+
+    @abstractmethod
+    def _disconnect(self) -> None:
+        """Close every connection; called in a thread."""
+
+    async def serve(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Write and read until :meth:`aclose`.
+
+        Cancellation:
+            Not cancellable: whoever winds down under a shield must still be able to write. It is
+            bounded by the store's context, which closes the store when it is left.
+        """
+        with trio.CancelScope(shield=True):
+            try:
+                async with trio.open_nursery() as helpers:
+                    await self._help(helpers)
+                    async with trio.open_nursery() as workers:
+                        await self._start(workers)
+                        task_status.started()
+                    helpers.cancel_scope.cancel()
+            finally:
+                self._writes.abandon()
+                self._reads.abandon()
+                with trio.move_on_after(CLOSE_S, shield=True):
+                    await trio.to_thread.run_sync(self._disconnect)
+                self._ended.set()
 
     async def create(
         self, record: SessionRecord, events: Sequence[Event] = (), *, epoch: int

@@ -23,7 +23,7 @@ from runtime.stores.readers import Reader, serve_reads
 from runtime.stores.reading import Read, ReadEvents, SalvageEvents
 from runtime.stores.served_blobs import ServedBlobs
 from runtime.stores.served_finding import ServedFinding
-from runtime.stores.served_sessions import CLOSE_S, ServedSessions, SessionReads, served
+from runtime.stores.served_sessions import ServedSessions, SessionReads, served
 from runtime.stores.settings import SqliteSettings
 from runtime.stores.snapshots import ReadOpening, ReadSnapshot
 from runtime.stores.upkeep import SqliteUpkeep
@@ -66,28 +66,6 @@ class SqliteStore(ServedSessions, ServedBlobs, ServedFinding, SqliteUpkeep, Even
         """Transactions committed since it was opened: with many sessions far fewer than appends."""
         return self._writer.commits
 
-    async def serve(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Write and read until :meth:`aclose`.
-
-        Cancellation:
-            Not cancellable: whoever winds down under a shield must still be able to write. It is
-            bounded by the store's context, which closes the store when it is left.
-        """
-        with trio.CancelScope(shield=True):
-            try:
-                async with trio.open_nursery() as helpers:
-                    await helpers.start(self._checkpointer.serve)
-                    async with trio.open_nursery() as workers:
-                        await self._start(workers)
-                        task_status.started()
-                    helpers.cancel_scope.cancel()
-            finally:
-                self._writes.abandon()
-                self._reads.abandon()
-                with trio.move_on_after(CLOSE_S, shield=True):
-                    await trio.to_thread.run_sync(self._disconnect)
-                self._ended.set()
-
     async def claim(self, owner: str, *, take_over: bool = False) -> int:
         """See the port."""
         claim = Claim("", 0, self._ownership, owner, take_over)
@@ -98,6 +76,9 @@ class SqliteStore(ServedSessions, ServedBlobs, ServedFinding, SqliteUpkeep, Even
     async def release(self, epoch: int) -> None:
         """See the port."""
         await self._writes.do(Release("", epoch, self._ownership))
+
+    async def _help(self, helpers: trio.Nursery) -> None:
+        await helpers.start(self._checkpointer.serve)
 
     async def _start(self, workers: trio.Nursery) -> None:
         for reader in self._readers:

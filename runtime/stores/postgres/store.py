@@ -25,7 +25,7 @@ from runtime.stores.postgres.target import Target
 from runtime.stores.postgres.writer import AnyWrite, Writer
 from runtime.stores.served_blobs import ServedBlobs
 from runtime.stores.served_finding import ServedFinding
-from runtime.stores.served_sessions import CLOSE_S, ServedSessions, SessionReads
+from runtime.stores.served_sessions import ServedSessions, SessionReads
 
 _READS_PER_HOP = 16
 """Shares the hop, and keeps a read from waiting for many."""
@@ -65,28 +65,6 @@ class PostgresStore(ServedSessions, ServedBlobs, ServedFinding, EventStore):
         """Transactions committed since it was opened: with many sessions far fewer than appends."""
         return self._writer.commits
 
-    async def serve(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Write and read until :meth:`aclose`.
-
-        Cancellation:
-            Not cancellable: whoever winds down under a shield must still be able to write. It is
-            bounded by the store's context, which closes the store when it is left.
-        """
-        with trio.CancelScope(shield=True):
-            try:
-                async with trio.open_nursery() as helpers:
-                    helpers.start_soon(self._stay_connected)
-                    async with trio.open_nursery() as workers:
-                        await self._start(workers)
-                        task_status.started()
-                    helpers.cancel_scope.cancel()
-            finally:
-                self._writes.abandon()
-                self._reads.abandon()
-                with trio.move_on_after(CLOSE_S, shield=True):
-                    await trio.to_thread.run_sync(self._disconnect)
-                self._ended.set()
-
     async def claim(self, owner: str, *, take_over: bool = False) -> int:
         """See the port."""
         epoch = cast("int", await self._writes.do(Claim(owner, take_over)))
@@ -112,6 +90,9 @@ class PostgresStore(ServedSessions, ServedBlobs, ServedFinding, EventStore):
         if self._writer.is_in_doubt:
             await self._writes.do(Settle())
         return await self._reads.do(read)
+
+    async def _help(self, helpers: trio.Nursery) -> None:
+        helpers.start_soon(self._stay_connected)
 
     async def _start(self, workers: trio.Nursery) -> None:
         settings = self._settings
