@@ -29,7 +29,8 @@ class ServedBlobs(BlobStore):
     _blob_settings: BlobSettings
     _writes: Any
     """Where the store takes its writes; every store has kinds of its own beside the shared ones."""
-    _reads: Any
+    _ask: Any
+    """How the store reads; see :class:`~runtime.stores.served_sessions.ServedSessions`."""
 
     @abstractmethod
     async def _sweep(self, epoch: int) -> None:
@@ -50,7 +51,7 @@ class ServedBlobs(BlobStore):
 
     async def blob(self, session_id: SessionId, digest: Digest) -> Blob:
         """See the port."""
-        return cast("Blob", await self._reads.do(ReadBlobSize(session_id, digest)))
+        return cast("Blob", await self._ask(ReadBlobSize(session_id, digest)))
 
     async def read_blob(
         self, session_id: SessionId, digest: Digest, start: int = 0, stop: int | None = None
@@ -60,7 +61,7 @@ class ServedBlobs(BlobStore):
         limit = self._blob_settings.blob_read_bytes
         while True:
             read = ReadBlob(session_id, digest, start, stop, limit)
-            portion = cast("Portion", await self._reads.do(read))
+            portion = cast("Portion", await self._ask(read))
             found += portion.body
             if portion.resume >= portion.stop:
                 return bytes(found)

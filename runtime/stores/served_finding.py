@@ -23,7 +23,8 @@ class ServedFinding(EventQueries, SearchIndex, AuditTrail):
     _find_text: ClassVar[str]
     """The SQL of :class:`ReadHits`."""
     _writes: Any
-    _reads: Any
+    _ask: Any
+    """How the store reads; see :class:`~runtime.stores.served_sessions.ServedSessions`."""
 
     async def query(
         self, which: EventFilter, *, after: QueryCursor | None = None, limit: int = 1000
@@ -32,7 +33,7 @@ class ServedFinding(EventQueries, SearchIndex, AuditTrail):
         page = Found([], [], after)
         while (room := limit - len(page.events) - len(page.unreadable)) > 0:
             read = ReadFound(which.session_id or "", which, page.next, room, LOOKS)
-            found = cast("Found", await self._reads.do(read))
+            found = cast("Found", await self._ask(read))
             page.events.extend(found.events)
             page.unreadable.extend(found.unreadable)
             page = page._replace(next=found.next)
@@ -42,11 +43,11 @@ class ServedFinding(EventQueries, SearchIndex, AuditTrail):
 
     async def outdated(self, *, after: SessionId = "", limit: int = 100) -> Sequence[SessionId]:
         """See the port."""
-        return cast("list[SessionId]", await self._reads.do(ReadOutdated(after, limit)))
+        return cast("list[SessionId]", await self._ask(ReadOutdated(after, limit)))
 
     async def indexed(self, session_id: SessionId) -> Mapping[int, int]:
         """See the port."""
-        return cast("dict[int, int]", await self._reads.do(ReadIndexed(session_id)))
+        return cast("dict[int, int]", await self._ask(ReadIndexed(session_id)))
 
     async def reindex(
         self,
@@ -71,7 +72,7 @@ class ServedFinding(EventQueries, SearchIndex, AuditTrail):
         """See the port."""
         bound = _AFTER_ALL if before is None else before
         read = ReadHits("", self._find_text, text, session_id, bound, limit)
-        return cast("list[SearchHit]", await self._reads.do(read))
+        return cast("list[SearchHit]", await self._ask(read))
 
     async def audit(self, type: str, data: JsonObject, *, time_ms: int, epoch: int) -> AuditRecord:  # noqa: A002 - the port's word
         """See the port."""
@@ -84,4 +85,4 @@ class ServedFinding(EventQueries, SearchIndex, AuditTrail):
         limit: int = 100,
     ) -> Sequence[AuditRecord]:
         """See the port."""
-        return cast("list[AuditRecord]", await self._reads.do(ReadRecords("", type, limit)))
+        return cast("list[AuditRecord]", await self._ask(ReadRecords("", type, limit)))
