@@ -159,13 +159,15 @@ class Family:
     async def _send_close(self, child: SessionId) -> None:
         """Close a child; one whose life is just ending is told in its next."""
         while True:
+            ending: ActorStoppedError | None = None
             try:
                 await self._session.office.send(child, Close())
-            except ActorStoppedError:
-                if not await self._session.office.ended(child):
-                    raise
-            else:
+            except ActorStoppedError as stopped:
+                ending = stopped
+            if ending is None:
                 return
+            if not await self._session.office.ended(child):
+                raise ending
 
     async def _store(self, starting: _Starting) -> None:
         services = self._session.services

@@ -172,8 +172,7 @@ async def test_a_verb_that_is_cancelled_after_any_step_leaves_a_sound_engine(nam
         async with opened(MemoryStore(), reports) as engine:
             session = await prepared(engine)
             trio.lowlevel.add_instrument(watch)
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(call, VERBS[name], engine, session, watch, scope)
+            await call(VERBS[name], engine, session, watch, scope)
             trio.lowlevel.remove_instrument(watch)
             await is_sound(engine, reports)
         if watch.steps < number:

@@ -68,13 +68,13 @@ class Program:
         ids = await self.ids() or [(await self.engine.create(agent="a")).id]
         session = self.engine.session(self.chance.choice(ids))
         verb = self.chance.choice(VERBS)
+        came = ""
         try:
             await verb(self, session)
         except GreenroomError as refused:
-            return f"{verb.__name__} {session.id}: {refused.code}"
-        finally:
-            await self.quiet()
-        return f"{verb.__name__} {session.id}"
+            came = f": {refused.code}"
+        await self.quiet()
+        return f"{verb.__name__} {session.id}{came}"
 
     async def quiet(self):
         """Wait until nothing runs, so that all that is compared is of one moment."""
