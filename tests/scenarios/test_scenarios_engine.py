@@ -184,16 +184,22 @@ async def test_s42_broken_text_is_refused_at_the_entry_and_harms_nothing(text):
         session = await engine.create()
         await session.run("before")
         length = (await session.inspect()).events
-        for attempt in (
-            lambda: session.run(text),
-            lambda: session.prompt([{"type": "text", "text": text}]),
-            lambda: session.rename(text),
-            lambda: session.append("todo/write", {"items": [text]}),
-            lambda: session.append("todo/write", {text: 1}),
+        for attempt, code in (
+            (lambda: session.run(text), "SESSION_EVENT_DATA_INVALID"),
+            (
+                lambda: session.prompt([{"type": "text", "text": text}]),
+                "SESSION_EVENT_DATA_INVALID",
+            ),
+            (lambda: session.rename(text), "MESSAGE_FIELD_INVALID"),
+            (
+                lambda: session.append("todo/write", {"items": [text]}),
+                "SESSION_EVENT_DATA_INVALID",
+            ),
+            (lambda: session.append("todo/write", {text: 1}), "SESSION_EVENT_DATA_INVALID"),
         ):
             with pytest.raises(GreenroomError) as refused:
                 await attempt()
-            assert refused.value.code == "SESSION_EVENT_DATA_INVALID"
+            assert refused.value.code == code
         assert (await session.inspect()).events == length
         assert (await session.run("after")).text == "fine"
         await keeps_its_promises(engine, session)
