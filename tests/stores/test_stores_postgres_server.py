@@ -23,6 +23,8 @@ from tests.contracts.store_samples import event, events, record
 
 pytestmark = pytest.mark.postgres
 
+PATIENT = PostgresSettings(patience_s=60)
+"""For a server whose recovery takes as long as the machine lets it."""
 STORES = "SELECT pid FROM pg_stat_activity WHERE application_name = 'greenroom'"
 """The server's processes that serve a store."""
 
@@ -44,7 +46,7 @@ def look(database: str, sql: str) -> list[tuple]:
 async def test_a_restart_under_load_is_waited_for_and_loses_nothing_acknowledged(own, database):
     names = [f"s{number}" for number in range(20)]
     acked = dict.fromkeys(names, 0)
-    async with open_store(database) as store:
+    async with open_store(database, postgres=PATIENT) as store:
         epoch = await store.claim("the test")
         for name in names:
             await store.create(record(name), epoch=epoch)
@@ -101,11 +103,11 @@ async def test_an_owner_with_nothing_to_write_is_protected_again_after_a_restart
     monkeypatch, own, database
 ):
     monkeypatch.setattr(store_module, "_LOOK_S", 0.1)
-    async with open_store(database) as store, open_store(database) as other:
+    async with open_store(database, postgres=PATIENT) as store, open_store(database) as other:
         await store.claim("the owner")
         link = store._writer._ownership.held.link
         await trio.to_thread.run_sync(own.control, "restart", "-m", "fast")
-        with trio.fail_after(20):
+        with trio.fail_after(60):
             while store._writer._ownership.held.link == link:  # noqa: ASYNC110 - the store tells nobody
                 await trio.sleep(0.05)
         with pytest.raises(StoreOwnedError, match="the owner"):
@@ -113,7 +115,7 @@ async def test_an_owner_with_nothing_to_write_is_protected_again_after_a_restart
 
 
 async def test_an_owner_whose_connection_came_back_is_still_protected(own, database):
-    async with open_store(database) as store, open_store(database) as other:
+    async with open_store(database, postgres=PATIENT) as store, open_store(database) as other:
         epoch = await store.claim("the owner")
         await trio.to_thread.run_sync(own.control, "restart", "-m", "fast")
         await store.create(record("a"), epoch=epoch)
