@@ -1,8 +1,8 @@
 """Content goes up, comes down and is exported in pieces; what is cut off is not taken for the whole."""
 
 import hashlib
-import sqlite3
 
+import apsw
 import h11
 import pytest
 import trio
@@ -223,10 +223,10 @@ def upload_head(client, length: int | None) -> bytes:
 
 def blobs(store: str) -> tuple[int, int]:
     """Return how many blobs, and pieces of blobs, there are in a store."""
-    db = sqlite3.connect(f"file:{store}?mode=ro", uri=True)
+    db = apsw.Connection(store, flags=apsw.SQLITE_OPEN_READONLY)
     try:
         tables = ("blobs", "blob_pieces")
-        counts = [db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables]
+        counts = [db.execute(f"SELECT count(*) FROM {name}").get for name in tables]
     finally:
         db.close()
     return counts[0], counts[1]

@@ -154,7 +154,7 @@ async def test_nothing_is_left_of_sessions_that_were_used_interrupted_and_closed
         after = counted(engine)
     assert before.active == before.entries == before.asks == 0
     hubs = after.objects.pop("FeedHub"), before.objects.pop("FeedHub")
-    assert max(hubs) <= IDLE_HUBS
+    assert max(hubs) <= IDLE_HUBS + 2 * limits.max_active  # they are swept when one more is made
     assert after.descriptors <= before.descriptors + 2  # readers of a pool
     assert attrs.evolve(after, descriptors=0) == attrs.evolve(before, descriptors=0)
 

@@ -1,7 +1,7 @@
 """Turns, loads, forks and cancellation with the graphs of langgraph and its savers."""
 
 import asyncio  # noqa: TID251 - the peer runs on it
-import sqlite3
+import sqlite3  # noqa: TID251 - a process of its own, with the library of the peer
 from itertools import count
 from operator import add
 from statistics import median
