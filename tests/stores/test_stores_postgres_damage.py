@@ -163,7 +163,9 @@ async def test_an_event_that_no_column_of_postgres_holds_refuses_its_own_batch(s
 
 
 async def test_appends_of_many_sessions_share_their_commits_in_postgres(database):
-    async with open_postgres(to_target(database)) as store:
+    # Gathered, so that a group is what was asked for together and not what the machine had time for.
+    settings = PostgresSettings(group_delay_s=0.05)
+    async with open_postgres(to_target(database), settings) as store:
         epoch = await store.claim("the test")
         names = [f"s{number}" for number in range(50)]
         for name in names:
