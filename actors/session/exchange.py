@@ -184,11 +184,13 @@ class Exchange:
         """The credentials are refused: renew them once; where that fails nothing is written of it (L-101)."""
         renew, renewed = self._entry.refresh, False
         assert renew is not None
+        self._waiting = [attempted]
         with trio.move_on_after(REFRESH_S):
             try:
                 renewed = await renew()
             except Exception:  # noqa: BLE001 - the boundary of the model
                 renewed = False
+        self._waiting = []
         if renewed:
             self._retries = decided.state
             data = self._retry_data("scheduled", 1) | {

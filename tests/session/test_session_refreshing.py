@@ -93,3 +93,17 @@ async def test_the_next_model_is_asked_when_they_cannot_be_renewed(autojump_cloc
     result, events = await ran(model, fallbacks=[Fallback(other, 1000)])
     assert (result.text, model.renewed) == ("from the other", 1)
     assert [retry["reason"] for retry in of(events, "llm/retry")] == ["fallback"]
+
+
+async def test_an_interrupt_while_they_are_renewed_keeps_what_the_attempt_had_said(autojump_clock):
+    model = RenewingModel(
+        [Fail("auth", "LLM_AUTH", "401 unauthorized", text="part")], trio.sleep_forever
+    )
+    async with open_engine(agents=[Agent(name="a", model=model)]) as engine:
+        session = await engine.create(agent="a")
+        turn = await session.prompt("hello")
+        await trio.sleep(5)
+        await session.interrupt().settled()
+        assert (await turn.result()).reason == "aborted"
+        events = await keeps_its_promises(engine, session)
+    assert "part" in str(of(events, "assistant/attempt"))
